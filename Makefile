@@ -1,0 +1,46 @@
+# Everything a contributor runs. `make test` is what CI runs.
+GO      ?= go
+BIN     := bin/parley
+FUZZ    ?= 60s
+LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+SDKTEST := server/sdktest
+
+.PHONY: build test test-go test-sdk test-readme lint bench fuzz clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/parley
+
+# All tests. Parts whose tools are missing say what to install and are skipped alone.
+test: test-go test-sdk test-readme
+
+test-go:
+	$(GO) vet ./...
+	$(GO) test -race -timeout 15m ./...
+
+# The real JavaScript and Python SDKs against a real server.
+test-sdk: build
+	./$(SDKTEST)/run
+
+# The README's transcript, command by command.
+test-readme: build
+	./docs/transcript/check README.md
+
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w"; exit 1; }
+	$(GO) vet ./...
+	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run ./...; \
+	else $(GO) run $(LINT) run ./...; fi
+
+# Benchmarks of the hot paths; ../shared/bench measures the whole server.
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./agent/... ./thread/... ./stream/...
+
+# Every fuzz target in turn, FUZZ long each; new inputs go to testdata/fuzz.
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) $$pkg; \
+	  done; done
+
+clean:
+	rm -rf bin .parley
