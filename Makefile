@@ -5,13 +5,13 @@ FUZZ    ?= 60s
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 SDKTEST := server/sdktest
 
-.PHONY: build test test-go test-sdk test-readme lint bench fuzz clean
+.PHONY: build test test-go test-sdk lint bench fuzz clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/parley
 
 # All tests. Parts whose tools are missing say what to install and are skipped alone.
-test: test-go test-sdk test-readme
+test: test-go test-sdk
 
 test-go:
 	$(GO) vet ./...
@@ -20,10 +20,6 @@ test-go:
 # The real JavaScript and Python SDKs against a real server.
 test-sdk: build
 	./$(SDKTEST)/run
-
-# The README's transcript, command by command.
-test-readme: build
-	./docs/transcript/check README.md
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w"; exit 1; }

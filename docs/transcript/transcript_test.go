@@ -1,0 +1,159 @@
+package transcript_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/parley-dev/parley/docs/transcript"
+)
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		want []string
+		got  string
+		ok   bool
+	}{
+		"equal":              {[]string{"a", "b"}, "a\nb\n", true},
+		"different":          {[]string{"a"}, "b\n", false},
+		"any text":           {[]string{`{"id":"…"}`}, `{"id":"17"}`, true},
+		"any text, one line": {[]string{"a…b"}, "a\nb\n", false},
+		"any lines":          {[]string{"a", "…", "z"}, "a\nb\nc\nz\n", true},
+		"missing line":       {[]string{"a", "z"}, "a\nb\nz\n", false},
+		"nothing":            {nil, "", true},
+		"unexpected":         {nil, "x\n", false},
+	} {
+		require.Equal(t, c.ok, transcript.Match(c.want, c.got), name)
+	}
+}
+
+// TestREADME runs the README's transcript against the server as a user builds it.
+func TestREADME(t *testing.T) {
+	for _, tool := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("install %s to check the README's transcript", tool)
+		}
+	}
+	document, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	steps := transcript.Parse(string(document))
+	require.NotEmpty(t, steps, "the README shows a transcript")
+
+	binary := filepath.Join(t.TempDir(), "parley")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/parley")
+	build.Dir = filepath.Join("..", "..")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	s := &server{binary: binary, data: t.TempDir()}
+	s.start(t)
+	t.Cleanup(s.kill)
+	sh := newShell(t)
+	for _, step := range steps {
+		if step.Restart {
+			s.kill()
+			s.start(t)
+			continue
+		}
+		if strings.Contains(step.Command, "parley serve") {
+			continue // the server that this test runs
+		}
+		got := sh.run(t, strings.ReplaceAll(step.Command, "localhost:2024", s.address))
+		got = strings.ReplaceAll(got, s.address, "localhost:2024")
+		if !transcript.Match(step.Output, got) {
+			t.Fatalf("README.md:%d: $ %s\nwant:\n%s\ngot:\n%s", step.Line, step.Command, strings.Join(step.Output, "\n"), got)
+		}
+	}
+}
+
+// server is a server process on one data folder.
+type server struct {
+	binary, data, address string
+	process               *exec.Cmd
+}
+
+// start starts it and reads its address from the line it prints.
+func (s *server) start(t *testing.T) {
+	t.Helper()
+	port := "0"
+	if s.address != "" {
+		_, port, _ = strings.Cut(s.address, ":")
+	}
+	s.process = exec.Command(s.binary, "serve", "--port", port, "--data", s.data)
+	output, err := s.process.StdoutPipe()
+	require.NoError(t, err)
+	s.process.Stderr = os.Stderr
+	require.NoError(t, s.process.Start())
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if _, after, ok := strings.Cut(lines.Text(), "http://"); ok {
+			s.address = strings.Trim(strings.Fields(after)[0], "/.,")
+			break
+		}
+	}
+	require.NotEmpty(t, s.address, "the server says its URL")
+	go func() { _, _ = io.Copy(io.Discard, output) }() // ends with the process
+	require.Eventually(t, func() bool {
+		r, err := http.Get("http://" + s.address + "/ok")
+		if err != nil {
+			return false
+		}
+		return r.Body.Close() == nil && r.StatusCode == http.StatusOK
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+// kill ends it as kill -9 does.
+func (s *server) kill() {
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait()
+}
+
+// shell is one bash in which the commands of a transcript share their variables.
+type shell struct {
+	in  io.Writer
+	out *bufio.Reader
+}
+
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	bash := exec.Command("bash", "--norc", "--noprofile")
+	bash.Dir = t.TempDir()
+	in, err := bash.StdinPipe()
+	require.NoError(t, err)
+	out, err := bash.StdoutPipe()
+	require.NoError(t, err)
+	bash.Stderr = os.Stderr
+	require.NoError(t, bash.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = bash.Wait()
+	})
+	return &shell{in: in, out: bufio.NewReader(out)}
+}
+
+// run runs a command to its end and returns what it printed.
+func (s *shell) run(t *testing.T, command string) string {
+	t.Helper()
+	const mark = "-- end of output --"
+	_, err := fmt.Fprintf(s.in, "%s\necho; echo '%s'\n", command, mark)
+	require.NoError(t, err)
+	var got strings.Builder
+	for {
+		line, err := s.out.ReadString('\n')
+		require.NoError(t, err)
+		if strings.TrimSpace(line) == mark {
+			return strings.TrimSuffix(got.String(), "\n")
+		}
+		got.WriteString(line)
+	}
+}
