@@ -4,13 +4,15 @@
 package bench
 
 import (
+	"encoding/json"
+
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
 )
 
 type state struct {
-	Messages message.List `json:"messages"`
-	Note     any          `json:"note"`
+	Messages message.List    `json:"messages"`
+	Note     json.RawMessage `json:"note"`
 }
 
 // Agents returns the benchmark's agents: echo_stream, long_thread and fanout

@@ -8,7 +8,7 @@ import (
 )
 
 type stateSchemaState struct {
-	Messages message.List `json:"messages"`
+	Messages message.List `json:"messages" jsonschema_extras:"langgraph_type=messages"`
 	Count    int          `json:"count" agent:"default=0"`
 }
 

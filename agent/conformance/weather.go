@@ -8,7 +8,7 @@ import (
 type (
 	weatherState struct {
 		Messages message.List `json:"messages"`
-		Route    string       `json:"route" jsonschema:"enum=weather,enum=other"`
+		Route    string       `json:"route"`
 	}
 	forecastState struct {
 		Messages message.List `json:"messages"`
