@@ -5,18 +5,20 @@ import (
 	"errors"
 	"time"
 
+	"github.com/invopop/jsonschema"
+
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
 )
 
 type agentState struct {
-	Messages                   message.List    `json:"messages"`
-	SharedStateValue           *string         `json:"sharedStateValue"`
-	Interrupt                  bool            `json:"interrupt"`
-	KeyOne                     *string         `json:"keyOne"`
-	KeyTwo                     *string         `json:"keyTwo"`
-	Sleep                      *pause          `json:"sleep"`
-	SharedStateFromStoreConfig json.RawMessage `json:"sharedStateFromStoreConfig" agent:"-output"`
+	Messages                   message.List               `json:"messages"`
+	SharedStateValue           *string                    `json:"sharedStateValue"`
+	Interrupt                  bool                       `json:"interrupt"`
+	KeyOne                     *string                    `json:"keyOne"`
+	KeyTwo                     *string                    `json:"keyTwo"`
+	Sleep                      *pause                     `json:"sleep"`
+	SharedStateFromStoreConfig map[string]json.RawMessage `json:"sharedStateFromStoreConfig" agent:"-output"`
 }
 
 type agentContext struct {
@@ -28,6 +30,17 @@ type pause struct {
 	Seconds float64
 	Steps   int
 	Each    time.Duration
+}
+
+// JSONSchema describes both forms.
+func (pause) JSONSchema() *jsonschema.Schema {
+	steps := jsonschema.NewProperties()
+	steps.Set("steps", &jsonschema.Schema{Type: "number"})
+	steps.Set("ms", &jsonschema.Schema{Type: "number"})
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "number"},
+		{Type: "object", Properties: steps, Required: []string{"steps", "ms"}},
+	}}
 }
 
 // UnmarshalJSON reads either form.
@@ -53,7 +66,7 @@ var (
 
 // Agent is the graph that most of the suite's tests run (spec/conformance-agents.md 3.1).
 func Agent() agent.Agent {
-	models := stableModel("begin", "end")
+	models := listModel("begin", "end")
 	return agent.NewGraph[agentState]("agent", agent.ContextType[agentContext]()).
 		Node("agent", func(ctx agent.Context, s agentState) (agent.Update, error) {
 			return agentTurn(ctx, s, models)
@@ -67,7 +80,7 @@ func Agent() agent.Agent {
 		MustCompile()
 }
 
-func agentTurn(ctx agent.Context, s agentState, models model) (agent.Update, error) {
+func agentTurn(ctx agent.Context, s agentState, models talker) (agent.Update, error) {
 	if s.Interrupt {
 		if _, err := agent.Interrupt[json.RawMessage](ctx, "i want to interrupt"); err != nil {
 			return nil, err
@@ -78,7 +91,7 @@ func agentTurn(ctx agent.Context, s agentState, models model) (agent.Update, err
 			return nil, err
 		}
 	}
-	answer, err := models.Call(ctx, s.Messages)
+	answer, err := models(ctx, s.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +100,7 @@ func agentTurn(ctx agent.Context, s agentState, models model) (agent.Update, err
 	if hasUser {
 		id["id"] = userID
 	}
-	if ctx.Items() != nil && !truthy(s.SharedStateFromStoreConfig) {
+	if ctx.Items() != nil && s.SharedStateFromStoreConfig == nil {
 		value, err := json.Marshal(id)
 		if err != nil {
 			return nil, err

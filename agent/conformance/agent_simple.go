@@ -39,7 +39,7 @@ func AgentSimple() agent.Agent {
 		MustCompile()
 }
 
-func simpleTurn(ctx agent.Context, s simpleState, models model) (agent.Update, error) {
+func simpleTurn(ctx agent.Context, s simpleState, models talker) (agent.Update, error) {
 	slog.WarnContext(ctx, "Hello, world!", "random", 123)
 	if header := ctx.Config().String("x-configurable-header"); header != "" {
 		return agent.Set("messages", []string{"end: " + header}), nil
@@ -49,7 +49,7 @@ func simpleTurn(ctx agent.Context, s simpleState, models model) (agent.Update, e
 			return nil, err
 		}
 	}
-	answer, err := models.Call(ctx, s.Messages)
+	answer, err := models(ctx, s.Messages)
 	if err != nil {
 		return nil, err
 	}

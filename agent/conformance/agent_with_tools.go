@@ -9,7 +9,9 @@ import (
 
 // AgentWithTools calls a tool once and says that it is done (spec/conformance-agents.md 3.3).
 func AgentWithTools() agent.Agent {
-	available := tools{"weather": weatherTool}
+	available := tools{{
+		name: "weather", description: "Get the current weather for a location.", args: []string{"query"}, call: weatherTool,
+	}}
 	return agent.NewGraph[messagesState]("agent_with_tools").
 		Node("agent", func(_ agent.Context, s messagesState) (agent.Update, error) {
 			if last, ok := s.Messages.Last(); ok && last.Type == message.Tool {

@@ -10,13 +10,13 @@ import (
 
 // CreateAgent is a tool-calling agent (spec/conformance-agents.md 6.1).
 func CreateAgent() agent.Agent {
+	available := tools{{name: "get_weather", description: "Get weather for a city", args: []string{"city"}, call: getWeather}}
 	return reactGraph(react{
-		name: "create_agent", speaks: "model",
-		model: toolCallingModel(
+		name: "create_agent", speaks: "model", tools: available,
+		model: toolCallingModel("You are a deterministic weather agent for protocol testing.", available,
 			withID("call-weather-1-message", message.NewAI("", toolCall("call-weather-1", "get_weather", `{"city":"San Francisco"}`))),
 			withID("call-weather-1-final", message.NewAI("It's 64F and foggy in San Francisco.")),
 		),
-		tools: tools{"get_weather": getWeather},
 	},
 		func(s messagesState) message.List { return s.Messages },
 		func(s messagesState) map[string]any { return map[string]any{"messages": s.Messages} },

@@ -14,36 +14,48 @@ type deepState struct {
 	Files    map[string]json.RawMessage `json:"files" agent:"default={}"`
 }
 
+const (
+	researcherDescription = "researcher: Research specialist that searches the web for information."
+	analystDescription    = "data-analyst: Data analysis expert that queries databases for insights."
+)
+
 // DeepAgent delegates two tasks to agents of their own, which run in parallel
 // under its tools tasks (spec/conformance-agents.md 6.4).
 func DeepAgent() agent.Agent {
-	subagents := map[string]*agent.Graph{
-		"researcher": deepGraph(react{
-			name: "researcher", speaks: "researcher",
-			model: toolCallingModel(
-				withID("search-1-message", message.NewAI("", toolCall("search-1", "search_web", `{"query":"protocol risks"}`))),
-				withID("search-1-final", message.NewAI("Research completed: reconnect and lifecycle handling need coverage.")),
-			),
-			tools: tools{"search_web": searchWeb},
+	search := tools{{
+		name: "search_web", description: "Search the web for information on a topic", args: []string{"query"}, call: searchWeb,
+	}}
+	query := tools{{
+		name: "query_database", description: "Query a database table with optional filters", args: []string{"table"}, call: queryDatabase,
+	}}
+	task := tools{{
+		name: "task", description: "Delegate a task to a subagent: " + researcherDescription + " " + analystDescription,
+		args: []string{"description", "subagent_type"},
+		call: delegate(map[string]*agent.Graph{
+			"researcher": deepGraph(react{
+				name: "researcher", speaks: "researcher", tools: search,
+				model: toolCallingModel("You are a research specialist.", search,
+					withID("search-1-message", message.NewAI("", toolCall("search-1", "search_web", `{"query":"protocol risks"}`))),
+					withID("search-1-final", message.NewAI("Research completed: reconnect and lifecycle handling need coverage.")),
+				),
+			}),
+			"data-analyst": deepGraph(react{
+				name: "data-analyst", speaks: "data-analyst", tools: query,
+				model: toolCallingModel("You are a data analysis expert.", query,
+					withID("query-1-message", message.NewAI("", toolCall("query-1", "query_database", `{"table":"sample_data"}`))),
+					withID("query-1-final", message.NewAI("Analysis completed: found 2 sample records.")),
+				),
+			}),
 		}),
-		"data-analyst": deepGraph(react{
-			name: "data-analyst", speaks: "data-analyst",
-			model: toolCallingModel(
-				withID("query-1-message", message.NewAI("", toolCall("query-1", "query_database", `{"table":"sample_data"}`))),
-				withID("query-1-final", message.NewAI("Analysis completed: found 2 sample records.")),
-			),
-			tools: tools{"query_database": queryDatabase},
-		}),
-	}
+	}}
 	return deepGraph(react{
-		name: "deep_agent", speaks: "model",
-		model: toolCallingModel(
+		name: "deep_agent", speaks: "model", tools: task,
+		model: toolCallingModel("You are an AI coordinator that delegates tasks.", task,
 			withID("deep-orchestrator-tool-call", message.NewAI("",
 				toolCall("task-1", "task", `{"description":"Search the web for protocol risks","subagent_type":"researcher"}`),
 				toolCall("task-2", "task", `{"description":"Inspect the sample dataset","subagent_type":"data-analyst"}`))),
 			withID("deep-orchestrator-final", message.NewAI("Both subagents completed their tasks successfully.")),
 		),
-		tools: tools{"task": delegate(subagents)},
 	})
 }
 

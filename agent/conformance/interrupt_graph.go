@@ -8,9 +8,9 @@ import (
 )
 
 type interruptState struct {
-	Request   string          `json:"request"`
-	Decision  json.RawMessage `json:"decision" agent:"any,default=null"`
-	Completed bool            `json:"completed" agent:"any,default=false"`
+	Request   string                     `json:"request"`
+	Decision  map[string]json.RawMessage `json:"decision" agent:"any,default=null"`
+	Completed bool                       `json:"completed" agent:"any,default=false"`
 }
 
 // InterruptGraph asks one question (spec/conformance-agents.md 6.2).

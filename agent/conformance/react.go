@@ -3,6 +3,7 @@ package conformance
 import (
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
+	"github.com/parley-dev/parley/agent/model"
 )
 
 // react describes a tool-calling agent: the model and its tools in turn, one
@@ -11,7 +12,7 @@ type react struct {
 	name string
 	// speaks is the name on the model's messages.
 	speaks string
-	model  model
+	model  talker
 	tools  tools
 }
 
@@ -25,11 +26,10 @@ type toolTask struct {
 func reactGraph[S any](r react, conversation func(S) message.List, taskInput func(S) map[string]any, before, after []string) *agent.Graph {
 	b := agent.NewGraph[S](r.name)
 	b.Node("model_request", func(ctx agent.Context, s S) (agent.Update, error) {
-		answer, err := r.model.Call(ctx, conversation(s))
+		answer, err := r.model(ctx, conversation(s), model.MessageName(r.speaks))
 		if err != nil {
 			return nil, err
 		}
-		answer.Name = r.speaks
 		return add(answer), nil
 	})
 	agent.NodeOf(b, "tools", func(ctx agent.Context, in toolTask) (agent.Update, error) {

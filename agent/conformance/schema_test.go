@@ -21,6 +21,7 @@ type schema struct {
 	Default    any                `json:"default"`
 	Describes  string             `json:"description"`
 	OneOf      []*schema          `json:"oneOf"`
+	AnyOf      []*schema          `json:"anyOf"`
 	Defs       map[string]*schema `json:"definitions"`
 }
 
@@ -60,6 +61,7 @@ func TestAgentsSchemasNameItsMessagesAndItsModel(t *testing.T) {
 	require.Contains(t, readSchema(t, schemas.Input).Properties, hidden)
 	require.NotContains(t, readSchema(t, schemas.Output).Properties, hidden)
 	require.Len(t, state.Properties, 7)
+	require.Len(t, state.Properties["sleep"].AnyOf, 2)
 }
 
 func TestAgentsDrawingTellsStaticFromConditionalEdges(t *testing.T) {

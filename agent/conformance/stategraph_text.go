@@ -6,10 +6,10 @@ import (
 
 // StategraphText streams the same answer in each run (spec/conformance-agents.md 6.3).
 func StategraphText() agent.Agent {
-	models := textModel("Plan accepted.")
+	models := numberedModel("Plan accepted.")
 	return agent.NewGraph[messagesState]("stategraph_text").
 		Node("agent", func(ctx agent.Context, s messagesState) (agent.Update, error) {
-			answer, err := models.Call(ctx, s.Messages)
+			answer, err := models(ctx, s.Messages)
 			if err != nil {
 				return nil, err
 			}

@@ -4,32 +4,70 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
+	"github.com/parley-dev/parley/agent/model"
 )
 
-// tools maps the names of an agent's tools to their functions. The text is the content of the tool message.
-type tools map[string]func(ctx agent.Context, call message.ToolCall) (string, error)
+// tool is a function that a model may call. Its text is the content of the tool message.
+type tool struct {
+	name, description string
+	args              []string // names of its arguments, all strings
+	call              func(ctx agent.Context, call message.ToolCall) (string, error)
+}
 
-// run carries out one call and reports its lifecycle. A failing tool answers
-// with an error message that the model can read; a suspension stays an error.
+type tools []tool
+
+// described tells a model of the tools.
+func (t tools) described() []model.Tool {
+	var all []model.Tool
+	for _, one := range t {
+		properties := map[string]any{}
+		for _, name := range one.args {
+			properties[name] = map[string]string{"type": "string"}
+		}
+		schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": one.args})
+		if err != nil { // strings only
+			panic(err)
+		}
+		all = append(all, model.Tool{Name: one.name, Description: one.description, Schema: schema})
+	}
+	return all
+}
+
+// run carries out one call and reports its lifecycle. An unknown tool is
+// answered with an error that the model can read; a suspension stays an error.
 func (t tools) run(ctx agent.Context, call message.ToolCall) (message.Message, error) {
-	result := message.Message{Type: message.Tool, Name: call.Name, ToolCallID: call.ID, Status: "success", ID: ctx.NewID()}
-	fn, known := t[call.Name]
-	if !known {
-		result.Status, result.Content = "error", message.TextContent(fmt.Sprintf("%s is not a valid tool.", call.Name))
-		return result, nil
+	i := slices.IndexFunc(t, func(one tool) bool { return one.name == call.Name })
+	if i < 0 {
+		return t.refuse(ctx, call), nil
 	}
 	agent.ToolCallStarted(ctx, call.ID, call.Name, call.Args)
-	text, err := fn(ctx, call)
+	text, err := t[i].call(ctx, call)
 	if err != nil {
 		agent.ToolCallFailed(ctx, call.ID, call.Name, err)
 		return message.Message{}, err
 	}
-	result.Content = message.TextContent(text)
+	result := toolResult(ctx, call, "success", text)
 	agent.ToolCallFinished(ctx, call.ID, call.Name, result)
 	return result, nil
+}
+
+func (t tools) refuse(ctx agent.Context, call message.ToolCall) message.Message {
+	var names []string
+	for _, one := range t {
+		names = append(names, one.name)
+	}
+	return toolResult(ctx, call, "error",
+		fmt.Sprintf("%s is not a valid tool, try one of [%s].", call.Name, strings.Join(names, ", ")))
+}
+
+func toolResult(ctx agent.Context, call message.ToolCall, status, text string) message.Message {
+	m := message.NewTool(call.ID, call.Name, text)
+	m.ID, m.Status = ctx.NewID(), status
+	return m
 }
 
 // openCalls are the tool calls of the newest AI message that have no answer yet.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
+	"github.com/parley-dev/parley/agent/model/scripted"
 )
 
 type approvalState struct {
@@ -55,24 +56,25 @@ func Approval() agent.Agent {
 // propose answers with the tool call that needs a person's consent.
 func propose(ctx agent.Context, s approvalState) (agent.Update, error) {
 	request := newestRequest(s.Messages)
-	if request == "" {
-		update, err := speak(ctx, "Tell me what to do. I will ask for approval before I do it.")
-		return agent.Updates{agent.Set("request", ""), update}, err
+	update := agent.Values{"request": request, "call_id": "", "decision": nil, "receipt": ""}
+	turn := scripted.Say("Tell me what to do. I will ask for approval before I do it.")
+	if request != "" {
+		args, err := json.Marshal(map[string]string{"request": request})
+		if err != nil {
+			return nil, err
+		}
+		call := message.NewToolCall("call_"+ctx.NewID(), action, args)
+		turn = scripted.Turn{
+			Text:      fmt.Sprintf("You asked me to: %s\nI need approval for that.", request),
+			ToolCalls: []message.ToolCall{call},
+		}
+		update.Set("call_id", call.ID)
 	}
-	args, err := json.Marshal(map[string]string{"request": request})
+	answer, err := speak(ctx, s.Messages, turn)
 	if err != nil {
 		return nil, err
 	}
-	callID := "call_" + ctx.NewID()
-	proposal, err := streamWords(ctx, fmt.Sprintf("You asked me to: %s\nI need approval for that.", request),
-		message.ToolCallChunk{ID: callID, Name: action, Args: string(args)})
-	if err != nil {
-		return nil, err
-	}
-	return agent.Values{
-		"messages": []message.Message{proposal},
-		"request":  request, "call_id": callID, "decision": nil, "receipt": "",
-	}, nil
+	return update.Set("messages", []message.Message{answer}), nil
 }
 
 // review asks. The question is the JSON of LangChain's human-in-the-loop
@@ -111,14 +113,20 @@ func carryOut(request, idempotencyKey string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
+func toolResult(callID, status, text string) message.Message {
+	m := message.NewTool(callID, action, text)
+	m.Status = status
+	return m
+}
+
 // report tells the user what came of it.
 func report(ctx agent.Context, s approvalState) (agent.Update, error) {
 	switch {
 	case !s.Decision.approved():
-		return speak(ctx, fmt.Sprintf("I did not do it: %s\n%s", s.Request, sentence(s.Decision.refusal())))
+		return say(ctx, s.Messages, fmt.Sprintf("I did not do it: %s\n%s", s.Request, sentence(s.Decision.refusal())))
 	case s.Decision.request(s.Request) != s.Request:
-		return speak(ctx, fmt.Sprintf("Done, as the reviewer changed it: %s\nReceipt: %s", s.Decision.request(s.Request), s.Receipt))
+		return say(ctx, s.Messages, fmt.Sprintf("Done, as the reviewer changed it: %s\nReceipt: %s", s.Decision.request(s.Request), s.Receipt))
 	default:
-		return speak(ctx, fmt.Sprintf("Done: %s\nReceipt: %s", s.Request, s.Receipt))
+		return say(ctx, s.Messages, fmt.Sprintf("Done: %s\nReceipt: %s", s.Request, s.Receipt))
 	}
 }

@@ -17,7 +17,7 @@ func Echo() agent.Agent {
 			if answer == "" {
 				answer = "Say something, and I will say it back."
 			}
-			return speak(ctx, answer)
+			return say(ctx, s.Messages, answer)
 		}).
 		Edge(agent.Start, "echo").
 		Edge("echo", agent.End).
