@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // parentGraph is what Command.graph says when it speaks to the enclosing graph.
@@ -133,7 +134,8 @@ func parseUpdate(raw json.RawMessage) ([]Write, error) {
 	return nil, fmt.Errorf("update: must be an object or a list of [key, value] pairs")
 }
 
-// objectWrites turns a JSON object into writes, in the order of its keys.
+// objectWrites turns a JSON object into writes, in the order of its keys. Of a
+// repeated key the last value counts, as in every JSON object.
 func objectWrites(raw json.RawMessage) ([]Write, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
@@ -149,6 +151,7 @@ func objectWrites(raw json.RawMessage) ([]Write, error) {
 		if err := dec.Decode(&value); err != nil {
 			return nil, err
 		}
+		writes = slices.DeleteFunc(writes, func(w Write) bool { return w.Channel == key })
 		writes = append(writes, Write{Channel: key.(string), Value: value})
 	}
 	return writes, nil

@@ -26,10 +26,18 @@ var (
 	messageListType = reflect.TypeFor[message.List]()
 )
 
-// reflectSchema derives the schema of a Go type. Of a struct it shows the keys
-// that keep accepts (nil: all) and requires none of them: a state is seldom
-// complete. It returns nil when the type has no JSON form.
-func reflectSchema(t reflect.Type, keep func(key string) bool) (schema json.RawMessage) {
+// property is what a channel adds to the schema of its state key.
+type property struct {
+	// messages: the key holds a list of messages, whatever its Go type.
+	messages bool
+	// initial is the key's default as JSON; nil for none.
+	initial json.RawMessage
+}
+
+// reflectSchema derives the schema of a Go type. Of a state struct it shows the
+// keys that are in properties (nil: all). It requires no key of the outermost struct:
+// a state is seldom complete. It returns nil when the type has no JSON form.
+func reflectSchema(t reflect.Type, properties map[string]property) (schema json.RawMessage) {
 	if t == nil {
 		return nil
 	}
@@ -45,23 +53,37 @@ func reflectSchema(t reflect.Type, keep func(key string) bool) (schema json.RawM
 		AllowAdditionalProperties: true,
 		DoNotReference:            !recursive(t, nil),
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
-			ref := &jsonschema.Schema{Ref: "#/definitions/" + messageDefinition}
 			switch t {
 			case messageListType:
 				messages = true
-				return &jsonschema.Schema{Type: "array", Items: ref}
+				return messageListSchema()
 			case messageType:
 				messages = true
-				return ref
+				return messageListSchema().Items
 			}
 			return nil
 		},
 	}
 	s := r.ReflectFromType(t)
-	if s.Properties != nil && keep != nil {
+	if s.Properties != nil && properties != nil {
 		for _, key := range slices.Collect(s.Properties.KeysFromOldest()) {
-			if !keep(key) {
+			p, ok := properties[key]
+			if !ok {
 				s.Properties.Delete(key)
+				continue
+			}
+			shown := s.Properties.Value(key)
+			if p.messages {
+				messages = true
+				list := messageListSchema()
+				shown.Type, shown.Items, shown.Ref = list.Type, list.Items, ""
+				if shown.Extras == nil {
+					shown.Extras = map[string]any{}
+				}
+				shown.Extras["langgraph_type"] = "messages"
+			}
+			if p.initial != nil {
+				shown.Default = p.initial
 			}
 		}
 	}
@@ -93,6 +115,10 @@ func reflectSchema(t reflect.Type, keep func(key string) bool) (schema json.RawM
 		return nil
 	}
 	return bytes.TrimSpace(b.Bytes())
+}
+
+func messageListSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Ref: "#/definitions/" + messageDefinition}}
 }
 
 // removeMessageSchema describes what every message has; the peer's schema names
@@ -127,6 +153,9 @@ func toDraft07(s *jsonschema.Schema) {
 		s.Ref = "#/definitions/" + rest
 	}
 	slices.SortFunc(s.Enum, compareEnum)
+	if s.Type == "array" {
+		s.Default = arrayDefault(s.Default)
+	}
 	for _, group := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Not, s.Items, s.AdditionalProperties}} {
 		for _, sub := range group {
 			toDraft07(sub)
@@ -142,6 +171,16 @@ func toDraft07(s *jsonschema.Schema) {
 	}
 }
 
+// arrayDefault reads the tag default=[…], which the reflector takes for an element of the list.
+func arrayDefault(v any) any {
+	if list, ok := v.([]any); ok && len(list) == 1 {
+		if text, ok := list[0].(string); ok && isArray([]byte(text)) && json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	}
+	return v
+}
+
 func compareEnum(a, b any) int {
 	text := func(v any) string {
 		if s, ok := v.(string); ok {
@@ -155,16 +194,22 @@ func compareEnum(a, b any) int {
 
 // recursive reports whether a type contains itself, so that its schema needs references.
 func recursive(t reflect.Type, path []reflect.Type) bool {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || t == messageListType || t == messageType {
+	if t == messageListType || t == messageType {
 		return false
 	}
-	if slices.Contains(path, t) {
-		return true
+	if t.Name() != "" {
+		if slices.Contains(path, t) {
+			return true
+		}
+		path = append(slices.Clone(path), t)
 	}
-	path = append(slices.Clone(path), t)
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return recursive(t.Elem(), path)
+	case reflect.Struct:
+	default:
+		return false
+	}
 	for i := range t.NumField() {
 		if f := t.Field(i); (f.IsExported() || f.Anonymous) && recursive(f.Type, path) {
 			return true
