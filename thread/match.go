@@ -1,0 +1,139 @@
+package thread
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Contains reports whether every key of want is in m: objects recurse, arrays
+// compare element by element on the indexes that want has, a null in want never
+// matches, other values must be equal (spec/rest-api.md 2.2).
+func (m Metadata) Contains(want Metadata) bool {
+	for k, w := range want {
+		have, ok := m[k]
+		if !ok || !contains(decode(have), decode(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Matches reports whether metadata passes the auth filter: a plain value must be
+// equal, {"$eq": v} likewise, {"$contains": v or [v, …]} wants an array that
+// holds all of them (spec/rest-api.md 1.10). A missing key fails.
+func (f Filter) Matches(m Metadata) bool {
+	for k, raw := range f {
+		have, ok := m[k]
+		if !ok || !passes(decode(have), decode(raw)) {
+			return false
+		}
+	}
+	return true
+}
+
+func passes(have, want any) bool {
+	ops, ok := want.(map[string]any)
+	if !ok {
+		return equal(have, want)
+	}
+	if v, ok := ops["$eq"]; ok {
+		return equal(have, v)
+	}
+	v, ok := ops["$contains"]
+	if !ok {
+		return equal(have, want)
+	}
+	list, ok := have.([]any)
+	if !ok {
+		return false
+	}
+	all, ok := v.([]any)
+	if !ok {
+		all = []any{v}
+	}
+	for _, one := range all {
+		if !holds(list, one) {
+			return false
+		}
+	}
+	return true
+}
+
+func holds(list []any, one any) bool {
+	for _, e := range list {
+		if equal(e, one) {
+			return true
+		}
+	}
+	return false
+}
+
+func contains(have, want any) bool {
+	switch w := want.(type) {
+	case nil:
+		return false
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		if !ok {
+			return false
+		}
+		for k, v := range w {
+			e, ok := h[k]
+			if !ok || !contains(e, v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, ok := have.([]any)
+		if !ok || len(h) < len(w) {
+			return false
+		}
+		for i, v := range w {
+			if !contains(h[i], v) {
+				return false
+			}
+		}
+		return true
+	}
+	return equal(have, want)
+}
+
+func equal(a, b any) bool { return bytes.Equal(encode(a), encode(b)) }
+
+// decode reads JSON with its numbers as they are written; null for what is no JSON.
+func decode(raw json.RawMessage) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil
+	}
+	return v
+}
+
+// encode writes v with sorted keys and nothing escaped that need not be.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // v came out of decode
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// canonical is the form in which two JSON texts are compared: sorted keys, no
+// white space, numbers as written.
+func canonical(raw json.RawMessage) []byte {
+	if len(raw) == 0 {
+		return []byte("null")
+	}
+	return encode(decode(raw))
+}
+
+// isNull reports whether raw is absent or null.
+func isNull(raw json.RawMessage) bool {
+	t := bytes.TrimSpace(raw)
+	return len(t) == 0 || bytes.Equal(t, []byte("null"))
+}

@@ -1,0 +1,68 @@
+package thread
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/parley-dev/parley/agent"
+)
+
+// storeTries is how often a write is tried while the store has a passing fault;
+// its commit id makes the repeat harmless.
+const storeTries = 4
+
+// firstStorePause is the pause before the second try; it doubles.
+const firstStorePause = 20 * time.Millisecond
+
+// store writes commits and entries as one transition; entries alone as a batch.
+// A cancelled run still stores: that it ends is a transition, too.
+func (r *recorder) store(lease Lease, id string, commits []*pendingCommit, entries []Entry) error {
+	ctx := context.Background()
+	stored := make([]Entry, len(entries))
+	for i, e := range entries {
+		stored[i] = storedEntry(e)
+	}
+	pause := firstStorePause
+	for try := 1; ; try++ {
+		var err error
+		if len(commits) == 0 {
+			err = r.s.store.AppendLog(ctx, lease, stored)
+		} else {
+			err = r.s.store.Commit(ctx, lease, joined(id, commits, stored))
+		}
+		if err == nil || try == storeTries || permanent(err) {
+			return err
+		}
+		_ = SystemClock{}.Sleep(ctx, pause)
+		pause *= 2
+	}
+}
+
+// joined is the commits as one.
+func joined(id string, commits []*pendingCommit, entries []Entry) Commit {
+	all := Commit{ID: id, Entries: entries, Sync: true}
+	for _, c := range commits {
+		all.Checkpoints = append(all.Checkpoints, c.commit.Checkpoints...)
+		all.Tasks = append(all.Tasks, c.commit.Tasks...)
+		all.Steps = append(all.Steps, c.commit.Steps...)
+		if c.commit.Finish != nil {
+			all.Finish = c.commit.Finish
+		}
+	}
+	return all
+}
+
+// permanent reports errors that a repeat can't cure.
+func permanent(err error) bool {
+	return errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrExists)
+}
+
+// storedEntry is an entry as the log keeps it: a state that no checkpoint holds goes inline.
+func storedEntry(e Entry) Entry {
+	v, ok := e.Event.Payload.(*agent.ValuesNote)
+	if ok && v.CheckpointID == "" && v.Inline == nil && v.State != nil {
+		e.Event.Payload = &agent.ValuesNote{Inline: v.State.JSON()}
+	}
+	return e
+}

@@ -1,0 +1,128 @@
+package thread
+
+import (
+	"context"
+	"errors"
+
+	"github.com/parley-dev/parley/agent"
+)
+
+// StateQuery addresses a state.
+type StateQuery struct {
+	CheckpointID string
+	CheckpointNS string
+	Subgraphs    bool
+}
+
+// State returns the state; a Snapshot with an empty CheckpointID when there is
+// none. Errors: *NotFoundError (thread, graph).
+func (s *Service) State(ctx context.Context, threadID string, q StateQuery) (*agent.Snapshot, error) {
+	none := &agent.Snapshot{NS: q.CheckpointNS, State: agent.NewState(nil, nil)}
+	g, r, err := s.view(ctx, threadID, q.CheckpointNS)
+	if err != nil || g == nil {
+		return none, err
+	}
+	tuple, err := r.Checkpoint(ctx, q.CheckpointNS, q.CheckpointID)
+	if err != nil || tuple == nil {
+		return none, err
+	}
+	return g.SnapshotOf(ctx, r, tuple, q.CheckpointID == "", q.Subgraphs)
+}
+
+// HistoryQuery bounds History.
+type HistoryQuery struct {
+	CheckpointNS string
+	CheckpointID string // just that one
+	Before       string
+	Limit        int
+	Metadata     Metadata
+}
+
+// History lists states, newest first, all branches; none for a thread without a
+// graph. Errors: *NotFoundError.
+func (s *Service) History(ctx context.Context, threadID string, q HistoryQuery) ([]*agent.Snapshot, error) {
+	g, r, err := s.view(ctx, threadID, q.CheckpointNS)
+	if err != nil || g == nil || q.Limit <= 0 {
+		return nil, err
+	}
+	var tuples []*agent.Tuple
+	if q.CheckpointID != "" {
+		var one *agent.Tuple
+		if one, err = r.Checkpoint(ctx, q.CheckpointNS, q.CheckpointID); one != nil {
+			tuples = append(tuples, one)
+		}
+	} else {
+		tuples, err = r.Checkpoints(ctx, q.CheckpointNS, agent.CheckpointQuery{Limit: q.Limit, Before: q.Before, Metadata: q.Metadata})
+	}
+	if err != nil {
+		return nil, err
+	}
+	states := make([]*agent.Snapshot, 0, len(tuples))
+	for _, t := range tuples {
+		snap, err := g.SnapshotOf(ctx, r, t, false, false)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, snap)
+	}
+	return states, nil
+}
+
+// view returns the graph that runs in a namespace of a thread, and the thread's
+// reader; nil when the thread has no graph or the graph no such namespace.
+func (s *Service) view(ctx context.Context, threadID, ns string) (*agent.Graph, *reader, error) {
+	t, err := s.GetThread(ctx, threadID)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, _, err := s.threadGraph(ctx, t)
+	if err != nil || g == nil {
+		return nil, nil, err
+	}
+	return g.SubgraphAt(ns), s.reader(threadID), nil
+}
+
+// Materialize returns the state of a checkpoint, for values events read from the
+// log: what the checkpoint holds, without anything that was stored about its next
+// superstep since. Errors: *NotFoundError.
+func (s *Service) Materialize(ctx context.Context, threadID, ns, checkpointID string) (*agent.State, error) {
+	r := s.reader(threadID)
+	tuple, err := r.Checkpoint(ctx, ns, checkpointID)
+	if err != nil {
+		return nil, err
+	}
+	if tuple == nil {
+		return nil, &NotFoundError{Kind: "checkpoint", ID: checkpointID}
+	}
+	g, err := s.checkpointGraph(ctx, threadID, tuple.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := g.SnapshotOf(ctx, r, &agent.Tuple{Checkpoint: tuple.Checkpoint}, false, false)
+	if err != nil {
+		return nil, err
+	}
+	return snap.State, nil
+}
+
+// checkpointGraph is the graph that made a checkpoint; a thread may have had runs of several.
+func (s *Service) checkpointGraph(ctx context.Context, threadID string, cp *agent.Checkpoint) (*agent.Graph, error) {
+	t, err := s.GetThread(ctx, threadID)
+	if err != nil {
+		return nil, err
+	}
+	if id := graphID(cp.Metadata); id != "" {
+		t.Metadata = merged(t.Metadata, Metadata{"graph_id": quoted(id)})
+	}
+	g, _, err := s.threadGraph(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if g == nil {
+		return nil, &NoGraphError{ThreadID: threadID}
+	}
+	if sub := g.SubgraphAt(cp.NS); sub != nil {
+		return sub, nil
+	}
+	return nil, errors.Join(&NotFoundError{Kind: "graph", ID: cp.NS})
+}

@@ -1,0 +1,66 @@
+package thread
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// webhookPayload is what a webhook tells: the run with its end and the thread's
+// values (spec/rest-api.md 2.7).
+type webhookPayload struct {
+	RunID       string          `json:"run_id"`
+	ThreadID    string          `json:"thread_id"`
+	AssistantID string          `json:"assistant_id"`
+	Status      RunStatus       `json:"status"`
+	Metadata    Metadata        `json:"metadata"`
+	Kwargs      RunKwargs       `json:"kwargs"`
+	Strategy    string          `json:"multitask_strategy"`
+	CreatedAt   string          `json:"created_at"`
+	UpdatedAt   string          `json:"updated_at"`
+	StartedAt   string          `json:"run_started_at,omitempty"`
+	EndedAt     string          `json:"run_ended_at,omitempty"`
+	SentAt      string          `json:"webhook_sent_at"`
+	Values      json.RawMessage `json:"values,omitempty"`
+	Error       string          `json:"error,omitempty"`
+}
+
+// webhookBody makes the payload of a delivery. Errors: *NotFoundError when the run is gone.
+func (s *Service) webhookBody(ctx context.Context, d Delivery) ([]byte, error) {
+	run, err := s.GetRun(ctx, d.ThreadID, d.RunID)
+	if err != nil {
+		return nil, err
+	}
+	p := webhookPayload{
+		RunID: run.ID, ThreadID: run.ThreadID, AssistantID: run.AssistantID, Status: run.Status,
+		Metadata: run.Metadata, Kwargs: run.Kwargs, Strategy: run.Strategy,
+		CreatedAt: stamp(run.CreatedAt), UpdatedAt: stamp(run.UpdatedAt),
+		StartedAt: stamp(run.StartedAt), EndedAt: stamp(run.EndedAt), SentAt: stamp(s.clock.Now()),
+	}
+	var failure struct {
+		Message string `json:"message"`
+	}
+	if run.Status == RunError && json.Unmarshal(run.Error, &failure) == nil {
+		p.Error = failure.Message
+	}
+	if run.Status != RunInterrupted && !run.Kwargs.Temporary {
+		t, err := s.GetThread(ctx, d.ThreadID)
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.ViewThread(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		p.Values = v.Values
+	}
+	return json.Marshal(p)
+}
+
+// stamp is a time on the wire; "" for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
