@@ -1,6 +1,12 @@
 package message
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
+
+// errFound ends a scan early.
+var errFound = errors.New("message: found")
 
 // UnmarshalJSON implements json.Unmarshaler. It accepts every form that Coerce does.
 func (m *Message) UnmarshalJSON(b []byte) error {
@@ -15,13 +21,7 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 // decode reads a message in its flat wire form. It takes what it can get from
 // a malformed one: lists only hold messages that were checked on their way in.
 func decode(raw json.RawMessage) Message {
-	var m Message
-	_ = eachField(raw, func(key string, v json.RawMessage) error {
-		if key == "type" {
-			m.Type, _ = unquote(v)
-		}
-		return nil
-	})
+	m := Message{Type: typeOf(raw)}
 	_ = eachField(raw, func(key string, v json.RawMessage) error {
 		if key != "type" {
 			m.set(key, v)
@@ -29,6 +29,27 @@ func decode(raw json.RawMessage) Message {
 		return nil
 	})
 	return m
+}
+
+// typeOf returns the type of a message in its wire form.
+func typeOf(raw json.RawMessage) (typ string) {
+	_ = eachField(raw, func(key string, v json.RawMessage) error {
+		if key != "type" {
+			return nil
+		}
+		switch string(v) { // no allocation for the usual ones
+		case `"human"`:
+			typ = Human
+		case `"ai"`:
+			typ = AI
+		case `"tool"`:
+			typ = Tool
+		default:
+			typ, _ = unquote(v)
+		}
+		return errFound
+	})
+	return typ
 }
 
 // set stores one key of the wire form; Type must be known. What doesn't fit the

@@ -146,8 +146,8 @@ func (l List) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil), nil }
 
 // UnmarshalJSON implements json.Unmarshaler. It coerces as Coerce does and gives no ids; null is the empty list.
 func (l *List) UnmarshalJSON(b []byte) error {
-	*l = List{}
 	if isNull(b) {
+		*l = List{}
 		return nil
 	}
 	items, err := coerceUpdate(b, nil)

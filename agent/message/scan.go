@@ -26,7 +26,7 @@ func eachField(b []byte, fn func(key string, value json.RawMessage) error) error
 		if end < 0 {
 			return errSyntax
 		}
-		key, ok := unquote(b[i:end])
+		key, ok := unquoteKey(b[i:end])
 		if !ok {
 			return errSyntax
 		}
@@ -145,7 +145,7 @@ func skipValue(b []byte, i int) int {
 		return -1
 	}
 	start := i
-	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' ' {
+	for i < len(b) && (b[i] >= '0' && b[i] <= '9' || b[i] >= 'a' && b[i] <= 'z' || b[i] == '-' || b[i] == '+' || b[i] == '.' || b[i] == 'E') {
 		i++
 	}
 	if i == start {
@@ -166,6 +166,31 @@ func unquote(b []byte) (s string, ok bool) {
 		return "", false
 	}
 	return s, true
+}
+
+// unquoteKey is unquote for keys: the usual ones cost no allocation.
+func unquoteKey(b []byte) (string, bool) {
+	switch string(b) {
+	case `"type"`:
+		return "type", true
+	case `"id"`:
+		return "id", true
+	case `"name"`:
+		return "name", true
+	case `"content"`:
+		return "content", true
+	case `"additional_kwargs"`:
+		return "additional_kwargs", true
+	case `"response_metadata"`:
+		return "response_metadata", true
+	case `"tool_calls"`:
+		return "tool_calls", true
+	case `"invalid_tool_calls"`:
+		return "invalid_tool_calls", true
+	case `"tool_call_id"`:
+		return "tool_call_id", true
+	}
+	return unquote(b)
 }
 
 func isNull(b []byte) bool   { return len(b) == 4 && b[0] == 'n' }
