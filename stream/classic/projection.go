@@ -1,0 +1,196 @@
+// Package classic turns the events of a run into the frames of the classic
+// stream API (spec/rest-api.md 4): a deterministic fold from the run's first
+// event, so that frame n is the same for every reader and every replay.
+package classic
+
+import (
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/stream/frame"
+	"github.com/parley-dev/parley/thread"
+)
+
+// Projection is the fold of one run. It is not safe for concurrent use.
+type Projection struct {
+	threadID, runID, assistantID, graphID string
+
+	modes     Mode
+	subgraphs bool
+
+	next int64 // number of the next frame
+	skip int64 // frames up to this number are counted, not made
+	seq  int64 // of the last numbered entry
+	sub  int   // frames since that entry
+
+	started  bool // a metadata frame was made
+	finished bool
+
+	info      runInfo
+	open      map[string]*streamed // messages being streamed, by id
+	announced map[string]struct{}  // ids sent by messages/metadata
+	completed map[string]struct{}  // ids sent by messages/complete
+	tasks     map[string]taskInfo  // running tasks, by id (mode debug)
+
+	buf    []byte
+	frames []frame.Frame
+	at     struct { // the frame being made
+		start int
+		n     int64
+		mode  Mode
+	}
+}
+
+// New returns the projection of a run, with the modes and subgraphs that the
+// run was made with: those decide which frames take a number (decisions 1).
+func New(run thread.Run) *Projection {
+	return &Projection{
+		threadID: run.ThreadID, runID: run.ID, assistantID: run.AssistantID, graphID: run.GraphID,
+		modes:     ParseModes(run.Kwargs.StreamMode),
+		subgraphs: run.Kwargs.Subgraphs,
+		skip:      -1,
+		open:      map[string]*streamed{},
+		announced: map[string]struct{}{},
+		completed: map[string]struct{}{},
+		tasks:     map[string]taskInfo{},
+	}
+}
+
+// Skip makes the projection count frames up to number n without making them.
+func (p *Projection) Skip(n int64) { p.skip = n }
+
+// Next is the number that the next frame gets, but for a jump after a crash.
+func (p *Projection) Next() int64 { return p.next }
+
+// Finished reports whether the run's last event was projected.
+func (p *Projection) Finished() bool { return p.finished }
+
+// NeedsState reports whether the entry, as read from the log, must be given the
+// state that it refers to.
+func (p *Projection) NeedsState(e thread.Entry) bool {
+	switch note := e.Event.Payload.(type) {
+	case *agent.ValuesNote:
+		if note.State != nil || note.Inline != nil || note.CheckpointID == "" {
+			return false
+		}
+		return p.visible(e.Event.NS) && p.modes.has(Values) && p.next > p.skip ||
+			p.completes(e.Event.NS)
+	case *agent.CheckpointDetail:
+		return note.State == nil && note.Inline == nil && note.CheckpointID != "" &&
+			p.visible(e.Event.NS) && p.modes.has(Checkpoints|Debug) && p.next+1 > p.skip
+	}
+	return false
+}
+
+// Project returns the frames of the next entry. The slice is valid until the
+// next call; the frames for good, unless Recycle is called. State is that of an
+// entry for which NeedsState is true; nil then means that it is gone, and the
+// frame is counted but not made.
+func (p *Projection) Project(e thread.Entry, state *agent.State) []frame.Frame {
+	p.frames = p.frames[:0]
+	if e.Seq > 0 {
+		p.seq, p.sub = e.Seq, 0
+	}
+	p.event(e.Event, state)
+	for i := range p.frames {
+		p.frames[i].Pos, p.frames[i].At = e.Pos, e.Event.At
+	}
+	return p.frames
+}
+
+func (p *Projection) event(e agent.Event, state *agent.State) {
+	switch v := e.Payload.(type) {
+	case agent.RunStart:
+		p.runStarted(v)
+	case agent.RunFinish:
+		p.runFinished(v)
+	case *agent.ValuesNote:
+		p.values(e.NS, jsonOf(v.State, v.Inline, state), listsOf(v.State, state))
+	case *agent.CheckpointDetail:
+		p.checkpoint(e, v, jsonOf(v.State, v.Inline, state))
+	case agent.TaskStart:
+		p.taskStarted(e, v)
+	case agent.TaskFinish:
+		p.taskFinished(e, v)
+	case agent.UpdatesNote:
+		p.updates(e.NS, v)
+	case agent.InterruptInfo:
+		p.interrupts(e.NS, &v)
+	case agent.Custom:
+		p.custom(e.NS, v)
+	case agent.MessageStart:
+		p.messageStarted(e, v)
+	case agent.BlockStart:
+		p.blockStarted(v)
+	case agent.Delta:
+		p.delta(v)
+	case agent.BlockFinish:
+		p.blockFinished(v)
+	case agent.MessageFinish:
+		p.messageFinished(v)
+	case agent.MessageError:
+		delete(p.open, v.ID)
+	case agent.MessageRef:
+		p.messageReset(e.NS, v)
+	case agent.MessageSnapshot:
+		p.messageWhole(e.NS, v)
+	case agent.ToolNote:
+		p.tool(e, v)
+	case nil:
+		if e.Kind == agent.BreakpointHit {
+			p.interrupts(e.NS, nil)
+		}
+	}
+}
+
+// visible reports whether graph-level events of the namespace are shown.
+func (p *Projection) visible(ns string) bool { return ns == "" || p.subgraphs }
+
+// suffix is what stands behind the event name for a graph's namespace.
+func (p *Projection) suffix(ns string) string {
+	if !p.subgraphs || frame.CheckField(ns) != nil {
+		return ""
+	}
+	return ns
+}
+
+// begin takes the next number and starts a frame with room for size bytes of
+// data. If it returns false, the frame isn't wanted and end must not be called.
+func (p *Projection) begin(mode Mode, name, suffix string, size int) bool {
+	n := p.next
+	p.next++
+	p.sub++
+	if n <= p.skip {
+		return false
+	}
+	p.room(size + len(name) + len(suffix) + 64)
+	p.at.start, p.at.n, p.at.mode = len(p.buf), n, mode
+	p.buf = frame.OpenSuffixed(p.buf, name, suffix)
+	return true
+}
+
+// end closes the frame.
+func (p *Projection) end() {
+	var f frame.Frame
+	p.buf, f = frame.Close(p.buf, p.at.start, p.at.n)
+	f.Mode = uint32(p.at.mode)
+	f.Seq, f.Sub = p.seq, p.sub-1
+	p.frames = append(p.frames, f)
+}
+
+// Sizes of the chunks that frames are made in: they grow, so that a run with
+// few frames holds little.
+const (
+	firstChunk = 1 << 10
+	lastChunk  = 64 << 10
+)
+
+// room makes sure that the chunk has size bytes left; frames made before stay in theirs.
+func (p *Projection) room(size int) {
+	if cap(p.buf)-len(p.buf) >= size {
+		return
+	}
+	p.buf = make([]byte, 0, max(size, min(max(4*cap(p.buf), firstChunk), lastChunk)))
+}
+
+// Recycle lets the projection use the memory of all frames so far again. Only
+// for a caller that has done with them.
+func (p *Projection) Recycle() { p.buf = p.buf[:0] }
