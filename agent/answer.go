@@ -26,7 +26,7 @@ func (noLoader) Load(url string) (any, error) {
 // compileResponseSchema compiles the JSON Schema of an interrupt (draft 2020-12
 // unless it says otherwise).
 func compileResponseSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
-	const name = "response.json"
+	const name = "schema:///response" // no file: error texts reach clients
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("agent: response schema: %w", err)

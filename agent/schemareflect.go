@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -108,13 +107,11 @@ func reflectSchema(t reflect.Type, properties map[string]property) (schema json.
 	if len(definitions) > 0 {
 		s.Extras = map[string]any{"definitions": definitions}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(s) != nil {
+	raw, err := json.Marshal(s)
+	if err != nil {
 		return nil
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return raw
 }
 
 func messageListSchema() *jsonschema.Schema {
