@@ -15,6 +15,7 @@ import (
 // 2.2: a list of whole ai messages, one per call, over and over. The arguments of
 // a tool call come in two halves, text word by word.
 type Deterministic struct {
+	// Answers has at least one.
 	Answers []message.Message
 	// Cursors and Key, a thread's or run's id, say which answer is next. The
 	// cursor moves behind the last chunk.

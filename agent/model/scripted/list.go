@@ -15,6 +15,7 @@ import (
 //
 // With NewID it is F-stable, with NumberedID it is S (2.3).
 type List struct {
+	// Answers has at least one.
 	Answers []string
 	// Cursors and Key, a thread's id, say which answer is next. The cursor moves when the call begins.
 	Cursors *Cursors

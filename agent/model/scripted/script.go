@@ -54,7 +54,7 @@ func (c Call) LastHuman() string {
 // Chooser decides what a Script says.
 type Chooser func(Call) (Turn, error)
 
-// Sequence says one turn after the other, over and over.
+// Sequence says one turn after the other, over and over; there must be one.
 func Sequence(turns ...Turn) Chooser {
 	return func(c Call) (Turn, error) { return turns[c.N%len(turns)], nil }
 }
