@@ -149,7 +149,7 @@ func (p *Projection) messageFinished(f agent.MessageFinish) {
 		return
 	}
 	last := chunk{usage: f.Usage}
-	if string(f.ResponseMetadata) != "{}" && len(f.ResponseMetadata) > 0 {
+	if string(f.ResponseMetadata) != "{}" && !absent(f.ResponseMetadata) {
 		last.response = f.ResponseMetadata
 	}
 	if last.usage != nil || last.response != nil {

@@ -63,7 +63,7 @@ func appendCallback(dst []byte, event, name, id string, tags []string, metadata 
 
 // appendField appends a field whose value may be absent.
 func appendField(dst []byte, key string, value json.RawMessage) []byte {
-	if len(value) == 0 {
+	if absent(value) {
 		return dst
 	}
 	dst = append(dst, '"')
@@ -94,7 +94,7 @@ func (p *Projection) model(m *streamed, event string, size int, data func(dst []
 
 func (p *Projection) modelStarted(m *streamed) {
 	p.model(m, "on_chat_model_start", len(m.start.Input), func(dst []byte) []byte {
-		if len(m.start.Input) == 0 {
+		if absent(m.start.Input) {
 			return dst
 		}
 		dst = append(dst, `"input":{"messages":[`...)

@@ -162,7 +162,7 @@ func (p *Projection) graphMetadata(ns string) object {
 		return m
 	}
 	path := task.path
-	if path == nil {
+	if absent(path) {
 		path = pullPath(task.name)
 	}
 	setTask(&m, ns, task.name, task.step, task.triggers, path)

@@ -69,9 +69,13 @@ func appendStrings(dst []byte, texts []string) []byte {
 	return append(dst, ']')
 }
 
+// absent reports whether there is no value: an event read from the log has null
+// where the live one has nothing.
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
 // appendRaw appends raw, or otherwise when there is none.
 func appendRaw(dst []byte, raw json.RawMessage, otherwise string) []byte {
-	if len(raw) == 0 {
+	if absent(raw) {
 		return append(dst, otherwise...)
 	}
 	return append(dst, raw...)

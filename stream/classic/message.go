@@ -143,7 +143,7 @@ func (p *Projection) messageMetadata(meta agent.MessageMeta, whole bool) []byte 
 		tags = []string{"graph:step:" + strconv.Itoa(meta.Step)}
 	}
 	path := meta.Path
-	if path == nil {
+	if absent(path) {
 		path = pullPath(meta.Node)
 	}
 	var m object

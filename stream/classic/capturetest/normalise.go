@@ -194,26 +194,36 @@ func without(v any, keys []string) any {
 	return v
 }
 
-// Newer turns the classic frames of the recorded server into those of the newer
-// version whose contract this server keeps (spec/rest-api.md 4.3, 4.4):
-// "messages" events lose the last part of their suffix, which is the task's own;
-// whole messages have no tool_call_chunks; the end of a task has its error, which
-// the recorded server leaves out, so that the key is removed on both sides.
-func Newer(frames []Frame) []Frame {
+// WithoutTaskSuffix turns the "messages" events of the recorded server into those
+// of its newer version, whose contract this server keeps (spec/rest-api.md 4.4):
+// the last part of their suffix, which is the task's own, is gone.
+func WithoutTaskSuffix(frames []Frame) []Frame {
 	out := slices.Clone(frames)
 	for i, f := range out {
 		name, suffix, _ := strings.Cut(f.Event, "|")
-		switch name {
-		case "messages":
-			if at := strings.LastIndexByte(suffix, '|'); at >= 0 {
-				out[i].Event = name + "|" + suffix[:at]
-			} else {
-				out[i].Event = name
-			}
-		case "tasks", "debug":
-			out[i].Data = withoutTaskError(without(f.Data, []string{"tool_call_chunks"}))
-		default:
+		if name != "messages" {
+			continue
+		}
+		out[i].Event = name
+		if at := strings.LastIndexByte(suffix, '|'); at >= 0 {
+			out[i].Event = name + "|" + suffix[:at]
+		}
+	}
+	return out
+}
+
+// WithoutVersionFields removes what the versions of the recorded API disagree
+// about: whole messages have tool_call_chunks in the recorded one, and the end of
+// a task has its error in the newer one.
+func WithoutVersionFields(frames []Frame) []Frame {
+	out := slices.Clone(frames)
+	for i, f := range out {
+		name, _, _ := strings.Cut(f.Event, "|")
+		if name != "messages" {
 			out[i].Data = without(f.Data, []string{"tool_call_chunks"})
+		}
+		if name == "tasks" || name == "debug" {
+			out[i].Data = withoutTaskError(out[i].Data)
 		}
 	}
 	return out
