@@ -14,6 +14,8 @@ const (
 	tokenLen = 5 // four digits and a space
 	// stampLen is "@" and the microseconds since the epoch, in this century.
 	stampLen = 17
+	// maxGrow bounds how many tokens room is made for at once.
+	maxGrow = 1 << 16
 )
 
 // speak calls the fake model with the thread's messages and appends its answer.
@@ -38,7 +40,7 @@ func stream(ctx agent.Context, prompt string) (message.Message, error) {
 	if p.stamp {
 		size += stampLen
 	}
-	text.Grow(p.tokens * size)
+	text.Grow(min(p.tokens, maxGrow) * size)
 	var scratch [tokenLen + stampLen + 8]byte
 	var first time.Time
 	if p.interval > 0 {
@@ -55,7 +57,7 @@ func stream(ctx agent.Context, prompt string) (message.Message, error) {
 		}
 		from := text.Len()
 		text.Write(appendToken(scratch[:0], i, p.stamp, ctx))
-		// The builder never moves what is written, for it has grown before.
+		// What the builder holds never changes, so a token shares its bytes.
 		out.Chunk(message.Chunk{Text: text.String()[from:]})
 	}
 	return out.Finish(), nil
