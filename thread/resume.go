@@ -70,7 +70,7 @@ func (s *Service) checkCommand(ctx context.Context, d *draft, head *agent.Tuple)
 			return nil, err
 		}
 	}
-	pending, err := s.pending(ctx, d.thread.ID)
+	pending, err := s.openQuestions(ctx, d, head)
 	if err != nil {
 		return nil, err
 	}
@@ -210,12 +210,55 @@ func (s *Service) head(ctx context.Context, threadID string) (*agent.Tuple, erro
 // pending lists the open questions of a thread.
 func (s *Service) pending(ctx context.Context, threadID string) ([]agent.InterruptInfo, error) {
 	open, err := s.store.PendingInterrupts(ctx, threadID)
-	if err != nil {
-		return nil, err
-	}
+	return infosOf(open), err
+}
+
+func infosOf(open []OpenInterrupt) []agent.InterruptInfo {
 	infos := make([]agent.InterruptInfo, 0, len(open))
 	for _, o := range open {
 		infos = append(infos, o.InterruptInfo)
 	}
-	return infos, nil
+	return infos
+}
+
+// openQuestions lists what the draft's command may answer, and makes its run
+// part of the execution that asks.
+func (s *Service) openQuestions(ctx context.Context, d *draft, head *agent.Tuple) ([]agent.InterruptInfo, error) {
+	open, err := s.store.PendingInterrupts(ctx, d.thread.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(open) == 0 && d.thread.Generation == 0 {
+		return copiedQuestions(head), nil
+	}
+	if len(open) > 0 && d.resumes() {
+		asking, err := s.store.GetRun(ctx, d.thread.ID, open[0].RunID)
+		switch {
+		case err == nil:
+			d.run.ExecutionID = asking.ExecutionID
+		case !errors.Is(err, ErrNotFound): // a removed run has no execution to go on with
+			return nil, err
+		}
+	}
+	return infosOf(open), nil
+}
+
+// copiedQuestions are the open questions of a thread on which nothing was asked:
+// those that it was copied with, which stand in the task records only.
+func copiedQuestions(head *agent.Tuple) []agent.InterruptInfo {
+	if head == nil {
+		return nil
+	}
+	var open []agent.InterruptInfo
+	for _, task := range head.Tasks {
+		if task.Status != agent.TaskInterrupted {
+			continue
+		}
+		for _, q := range task.Interrupts {
+			if _, answered := head.Answers[q.ID]; !answered {
+				open = append(open, q)
+			}
+		}
+	}
+	return open
 }

@@ -114,7 +114,10 @@ type draft struct {
 	config    agent.Config
 }
 
-func (d *draft) resumes() bool { return d.command != nil && d.command.HasResume }
+// resumes reports whether the run answers interrupts. A plain null beside an update is no answer.
+func (d *draft) resumes() bool {
+	return d.command != nil && d.command.HasResume && !isNull(d.command.Resume)
+}
 
 // hasInput reports whether the run brings new input (and not: continue).
 func (d *draft) hasInput() bool {
@@ -257,6 +260,9 @@ func (s *Service) validate(ctx context.Context, d *draft) error {
 			return err
 		}
 		d.run.Warnings = plan.Warnings
+		if len(plan.Command.Update) > 0 {
+			d.run.Kwargs.Command = encodeJSON(&plan.Command) // its messages have ids now, for every attempt
+		}
 		return nil
 	}
 	if !d.hasInput() {
