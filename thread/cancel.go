@@ -40,9 +40,6 @@ func (s *Service) cancelled(run Run) {
 	}
 	// It never started, or it ended before the cancel came; readers of its stream wait for the word.
 	s.ended(run.ThreadID, run.ID)
-	if run.Kwargs.Webhook != "" {
-		s.outbox.wake()
-	}
 	s.pool.wake()
 }
 

@@ -193,8 +193,8 @@ func configOf(run Run) agent.Config {
 	if raw, ok := c.top["recursion_limit"]; ok {
 		_ = json.Unmarshal(raw, &cfg.RecursionLimit) // 0 is the default
 	}
-	cfg.Metadata = merged(publicConfigurable(c.configurable), streamMetadata(run),
-		object{"thread_id": quoted(run.ThreadID)})
+	// The runtime adds the public part of configurable where it stores checkpoints.
+	cfg.Metadata = merged(streamMetadata(run), object{"thread_id": quoted(run.ThreadID)})
 	return cfg
 }
 

@@ -86,6 +86,6 @@ func TestStoredRunGivesConfigAndCheckpointMetadata(t *testing.T) {
 	require.Equal(t, []string{"x"}, cfg.Tags)
 	require.JSONEq(t, `{"c":1}`, string(cfg.Context))
 	require.Contains(t, cfg.Configurable, "langgraph_auth_user")
-	require.JSONEq(t, `{"model":"m","graph_id":"G","user":"key","run_attempt":2,"run_id":"R","thread_id":"T",
+	require.JSONEq(t, `{"graph_id":"G","user":"key","run_attempt":2,"run_id":"R","thread_id":"T",
 		"langgraph_version":"1.7.3","langgraph_plan":"developer","langgraph_host":"self-hosted"}`, string(encodeJSON(cfg.Metadata)))
 }

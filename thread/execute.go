@@ -149,11 +149,8 @@ func (s *Service) settle(ctx context.Context, a *active, lease Lease, outcome *a
 		}
 		return
 	}
-	if a.recorder.action == CancelRollback && outcome.Status == string(RunInterrupted) {
-		if err := s.store.Rollback(context.Background(), lease); err != nil {
-			s.log.Error("roll back a run", "run", run.ID, "thread", run.ThreadID, "err", err)
-		}
-		s.cache.forget(run.ThreadID)
+	if a.recorder.asked() == CancelRollback {
+		s.cache.forget(run.ThreadID) // what it left is gone
 	}
 	s.pool.remove(run.ID)
 	s.ended(run.ThreadID, run.ID)

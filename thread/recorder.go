@@ -70,6 +70,7 @@ type pendingCommit struct {
 	stored  []*agent.Checkpoint
 	outcome *agent.Outcome
 	root    bool // holds a checkpoint of the root graph
+	undo    bool // removes the run instead of ending it
 	done    chan error
 }
 
@@ -111,6 +112,7 @@ func (r *recorder) Commit(_ context.Context, c agent.Commit) error {
 	events := c.Events
 	if c.Outcome != nil {
 		p.commit.Finish = r.finish(*c.Outcome)
+		p.undo = r.action == CancelRollback
 		events = append(events[:len(events):len(events)], r.finished(*c.Outcome))
 		r.closed = true // nothing of the run follows
 	}
@@ -279,6 +281,9 @@ func (r *recorder) write() {
 // superstep of the root graph.
 func (r *recorder) afterCommit(c *pendingCommit) error {
 	for _, cp := range c.stored {
+		if c.undo {
+			break
+		}
 		r.s.remember(r.run.ThreadID, cp)
 	}
 	if c.outcome != nil {
@@ -354,6 +359,13 @@ func (r *recorder) cancel(action string) {
 	}
 }
 
+// asked returns the action of a cancel that was asked for; "" for none.
+func (r *recorder) asked() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.action
+}
+
 // owned returns the lease and whether it still matters.
 func (r *recorder) owned() (Lease, bool) {
 	r.mu.Lock()
@@ -386,7 +398,10 @@ func (r *recorder) close() (*agent.Outcome, error) {
 // finished is the run's last event.
 func (r *recorder) finished(o agent.Outcome) agent.Event {
 	f := agent.RunFinish{GraphID: r.run.GraphID, Status: o.Status, Suspended: o.Suspended, Error: o.Err}
-	if o.Status == string(RunInterrupted) {
+	switch {
+	case r.action == CancelRollback: // however far it came, it is undone
+		f = agent.RunFinish{GraphID: r.run.GraphID, Status: string(RunInterrupted), Cancel: r.action}
+	case o.Status == string(RunInterrupted):
 		f.Cancel = r.action
 	}
 	return agent.Event{Kind: agent.RunFinished, At: r.s.clock.Now().UnixMilli(), Payload: f}

@@ -16,13 +16,14 @@ import (
 // logStore is the part of a store that a recorder writes to.
 type logStore struct {
 	Store
-	mu       sync.Mutex
-	commits  []Commit
-	entries  []Entry // as stored, in order
-	batches  int
-	reserved int64
-	gate     chan struct{} // when set, each write waits for a value
-	fail     func() error
+	mu         sync.Mutex
+	commits    []Commit
+	entries    []Entry // as stored, in order
+	batches    int
+	reserved   int64
+	rolledBack int
+	gate       chan struct{} // when set, each write waits for a value
+	fail       func() error
 }
 
 func (l *logStore) enter() error {
@@ -56,6 +57,13 @@ func (l *logStore) Commit(_ context.Context, _ Lease, c Commit) error {
 	defer l.mu.Unlock()
 	l.commits = append(l.commits, c)
 	l.entries = append(l.entries, c.Entries...)
+	return nil
+}
+
+func (l *logStore) Rollback(context.Context, Lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rolledBack++
 	return nil
 }
 
@@ -219,6 +227,19 @@ func TestRecorderStoresAnEmittedFactSoonWithoutACommit(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestRecorderUndoesTheRunInsteadOfEndingIt(t *testing.T) {
+	t.Parallel()
+	b := newRecorderBundle(t)
+	b.recorder.cancel(CancelRollback)
+	b.recorder.Emit(delta("seen"))
+	require.NoError(t, b.recorder.Commit(context.Background(), agent.Commit{Outcome: &agent.Outcome{Status: "interrupted"}}))
+	require.Equal(t, 1, b.store.rolledBack)
+	require.Empty(t, b.store.commits)
+	require.Len(t, b.store.stored(), 2, "the numbers that readers saw are used up")
+	last := b.reading.entries()[1].Event
+	require.Equal(t, agent.RunFinish{GraphID: "g", Status: "interrupted", Cancel: CancelRollback}, last.Payload)
+}
+
 // D-55
 func TestRecorderTakesNothingAfterTheEnd(t *testing.T) {
 	t.Parallel()
@@ -322,7 +343,7 @@ func TestRecorderRepeatsAWriteUnderTheSameIDWhenTheStoreFaltered(t *testing.T) {
 		}
 		return nil
 	}
-	require.NoError(t, b.recorder.Commit(context.Background(), agent.Commit{Events: []agent.Event{event(agent.ValuesEmitted)}}))
+	require.NoError(t, b.recorder.Commit(context.Background(), agent.Commit{Tasks: []agent.TaskRecord{{TaskID: "a"}}}))
 	require.Len(t, b.store.commits, 1)
 	require.Equal(t, "r/1/1", b.store.commits[0].ID)
 }

@@ -25,18 +25,29 @@ func (r *recorder) store(lease Lease, id string, commits []*pendingCommit, entri
 	}
 	pause := firstStorePause
 	for try := 1; ; try++ {
-		var err error
-		if len(commits) == 0 {
-			err = r.s.store.AppendLog(ctx, lease, stored)
-		} else {
-			err = r.s.store.Commit(ctx, lease, joined(id, commits, stored))
-		}
+		err := r.storeOnce(ctx, lease, joined(id, commits, stored), commits)
 		if err == nil || try == storeTries || permanent(err) {
 			return err
 		}
 		_ = SystemClock{}.Sleep(ctx, pause)
 		pause *= 2
 	}
+}
+
+// storeOnce picks the transition: events alone are a batch of the log; a
+// rollback still counts its events, so that no number is given twice, and then
+// removes the run in place of ending it: no other run can start in between.
+func (r *recorder) storeOnce(ctx context.Context, lease Lease, c Commit, commits []*pendingCommit) error {
+	if n := len(commits); n > 0 && commits[n-1].undo {
+		if err := r.s.store.AppendLog(ctx, lease, c.Entries); err != nil {
+			return err
+		}
+		return r.s.store.Rollback(ctx, lease)
+	}
+	if c.Finish == nil && len(c.Checkpoints)+len(c.Tasks)+len(c.Steps) == 0 {
+		return r.s.store.AppendLog(ctx, lease, c.Entries)
+	}
+	return r.s.store.Commit(ctx, lease, c)
 }
 
 // joined is the commits as one.

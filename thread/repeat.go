@@ -14,8 +14,8 @@ import (
 // admission, so that a keyed repeat gets its first result although the thread
 // has moved on.
 type KeyFinder interface {
-	// RunByKey returns ErrNotFound when the key names no run, or no longer.
-	RunByKey(ctx context.Context, key string) (Run, error)
+	// RunByKey returns ErrNotFound when the key names no run of the thread, or no longer.
+	RunByKey(ctx context.Context, threadID, key string) (Run, error)
 }
 
 // key scopes the caller's Idempotency-Key to principal and thread.
@@ -32,7 +32,7 @@ func (s *Service) keyed(ctx context.Context, d *draft) (Run, bool) {
 	if !ok {
 		return Run{}, false
 	}
-	run, err := finder.RunByKey(ctx, d.key())
+	run, err := finder.RunByKey(ctx, d.thread.ID, d.key())
 	return run, err == nil
 }
 

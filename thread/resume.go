@@ -150,7 +150,7 @@ func (s *Service) refused(ctx context.Context, d *draft, refusal error) (Admitte
 // equal plain answer. Until it ends, the same answer again is a repeat of it and
 // never an answer to a question that the run asked since (decisions 8).
 func (s *Service) plainRepeat(ctx context.Context, d *draft) (Run, bool, error) {
-	if d.create != nil || d.thread.Status != Busy || len(resumeIDs(d.command.Resume)) > 0 {
+	if d.create != nil || d.thread.Status == Idle || len(resumeIDs(d.command.Resume)) > 0 {
 		return Run{}, false, nil
 	}
 	inflight, err := s.store.Inflight(ctx, d.thread.ID)

@@ -9,6 +9,10 @@ import (
 // retentionBatch bounds what one transition of retention removes.
 const retentionBatch = 200
 
+// expiryGrace is how long a thread outlives its time, so that who follows the
+// last run of a temporary thread can read it to its end.
+const expiryGrace = 30 * time.Second
+
 // cacheIdle is how long a cached value stays unused.
 const cacheIdle = 2 * time.Minute
 
@@ -42,7 +46,7 @@ func (s *Service) Sweep(ctx context.Context) {
 
 func (s *Service) expireThreads(ctx context.Context, now time.Time) {
 	for {
-		expired, err := s.store.ExpiredThreads(ctx, now, retentionBatch)
+		expired, err := s.store.ExpiredThreads(ctx, now.Add(-expiryGrace), retentionBatch)
 		if err != nil {
 			s.complain(ctx, "look for expired threads", err)
 			return

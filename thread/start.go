@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/parley-dev/parley/agent"
 )
 
@@ -190,6 +192,9 @@ func (s *Service) findThread(ctx context.Context, d *draft) error {
 	}
 	if r.ThreadID == "" {
 		fresh.ID = newID()
+		if key := d.key(); key != "" { // a repeat has to find the first one's thread
+			fresh.ID = uuid.NewSHA1(systemNamespace, []byte(key)).String()
+		}
 		fresh.Temporary = r.OnCompletion != "keep"
 		d.thread, d.create = fresh, &fresh
 		return nil
