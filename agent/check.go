@@ -50,7 +50,7 @@ func (g *Graph) CheckCommand(_ context.Context, req ResumeRequest) (*ResumePlan,
 		return nil, err
 	}
 	cmd := req.Command
-	w := updateWriter{g: g, taskID: req.IDs.UUID()}
+	w := updateWriter{g: g, taskID: NullTask}
 	var problems []string
 	note := func(where string, err error) {
 		if err != nil {
@@ -61,7 +61,11 @@ func (g *Graph) CheckCommand(_ context.Context, req ResumeRequest) (*ResumePlan,
 		problems = append(problems, "graph: only a node may speak to its parent graph")
 	}
 	for _, wr := range cmd.Update {
-		note("update", w.set(wr.Channel, wr.Value))
+		given, err := g.identified([]Write{wr}, req.IDs.UUID)
+		if err == nil {
+			err = w.set(wr.Channel, given[0].Value)
+		}
+		note("update", err)
 	}
 	updates := slices.Clone(w.writes)
 	var routed []Write
@@ -278,10 +282,11 @@ func (g *Graph) CheckInput(_ context.Context, input json.RawMessage, ids IDs) (j
 		}
 		if g.specs[f.Channel].kind == kindMessages {
 			// What a Remove message removes is known to the run only: coercion is all that is checked here.
-			f.Value, err = message.Normalize(f.Value, ids.UUID)
+			given, err := g.identified([]Write{f}, ids.UUID)
 			if err != nil {
-				return nil, nil, &InvalidUpdateError{Message: fmt.Sprintf("Invalid value for state key %q: %v", f.Channel, err)}
+				return nil, nil, err
 			}
+			f = given[0]
 		} else {
 			writes = append(writes, f)
 		}
@@ -297,6 +302,33 @@ func (g *Graph) CheckInput(_ context.Context, input json.RawMessage, ids IDs) (j
 		return nil, nil, err
 	}
 	return append(out, '}'), dropWarnings("input", dropped), nil
+}
+
+// identified returns the writes with messages in their wire form, those without
+// an id given one: whatever is done with the writes later, the ids stay.
+func (g *Graph) identified(writes []Write, newID func() string) ([]Write, error) {
+	writes = slices.Clone(writes)
+	for i, w := range writes {
+		spec := g.specs[w.Channel]
+		if spec == nil || !spec.state || spec.kind != kindMessages {
+			continue
+		}
+		value, overwrite := overwriteOf(w.Value)
+		if !overwrite {
+			value = w.Value
+		}
+		value, err := message.Normalize(value, newID)
+		if err != nil {
+			return nil, invalidMessages(w.Channel, err)
+		}
+		if overwrite {
+			if value, err = encode(Overwrite(value)); err != nil {
+				return nil, invalidMessages(w.Channel, err)
+			}
+		}
+		writes[i].Value = value
+	}
+	return writes, nil
 }
 
 // dropWarnings reports dropped keys (decisions 8).

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/parley-dev/parley/agent/message"
 )
 
 // asCopy is the AsNode of an update that forks (spec/runtime.md 5.1).
@@ -29,7 +27,7 @@ type Edit struct {
 // EditRequest is a state update: Supersteps are applied in order on Base, one checkpoint each.
 type EditRequest struct {
 	ThreadID string
-	// NS is the namespace to update; the Graph that is asked is always the root's.
+	// NS is the namespace to update; the Graph that is asked is the one that runs there.
 	NS string
 	// Base is the checkpoint to start from; nil for an empty thread. BaseAddressed is set when the caller named it by id.
 	Base          *Tuple
@@ -52,14 +50,10 @@ type EditResult struct {
 // EditState computes a state update (spec/runtime.md 5.1, 5.2). It executes no
 // node, only conditional edges, and stores nothing. Errors: *InvalidUpdateError.
 func (g *Graph) EditState(ctx context.Context, req EditRequest) (*EditResult, error) {
-	target := g.SubgraphAt(req.NS)
-	if target == nil {
-		return nil, invalidUpdate("no graph runs in namespace %q", req.NS)
-	}
 	if len(req.Supersteps) == 0 {
 		return nil, invalidUpdate("no supersteps were given")
 	}
-	e := &editor{g: target, ctx: ctx, req: req, base: req.Base, addressed: req.BaseAddressed}
+	e := &editor{g: g, ctx: ctx, req: req, base: req.Base, addressed: req.BaseAddressed}
 	for _, edits := range req.Supersteps {
 		if err := e.superstep(edits); err != nil {
 			var invalid *InvalidUpdateError
@@ -243,7 +237,7 @@ func (e *editor) input(u Edit) error {
 
 // inputValues returns an update's values as one input object, message ids assigned.
 func (e *editor) inputValues(u Edit) (json.RawMessage, error) {
-	update, err := editUpdate(u)
+	update, err := e.updateOf(u)
 	if err != nil {
 		return nil, err
 	}
@@ -254,11 +248,6 @@ func (e *editor) inputValues(u Edit) (json.RawMessage, error) {
 				return nil, invalidUpdate("unknown state key: %s", w.Channel)
 			}
 			continue
-		}
-		if e.g.specs[w.Channel].kind == kindMessages {
-			if w.Value, err = message.Normalize(w.Value, e.req.IDs.UUID); err != nil {
-				return nil, invalidUpdate("Invalid value for state key %q: %v", w.Channel, err)
-			}
 		}
 		if len(out) > 1 {
 			out = append(out, ',')

@@ -35,13 +35,12 @@ func (e *editor) update(edits []Edit) error {
 		}
 		t := plannedTask{id: cmp.Or(u.taskID, updateTaskID(seed, i)), node: n, step: h.Step, path: pullPath(n.name)}
 		t.ns = taskNS(h.NS, n.name, t.id)
-		update, err := editUpdate(u)
+		update, err := e.updateOf(u)
 		if err != nil {
 			return err
 		}
-		// Ids of messages come from a seed of their own: another edit of the same base is another message.
 		ctx := editContext(e.ctx, e.req.ThreadID, e.req.Config, e.req.Clock, &t)
-		writes, err := e.g.writersOf(ctx, n, update, ch, e.req.IDs.UUID())
+		writes, err := e.g.writersOf(ctx, n, update, ch, t.id)
 		var parent *parentCommand
 		if errors.As(err, &parent) {
 			return invalidUpdate("a state update can't speak to the parent graph")
@@ -119,21 +118,22 @@ func (c *channels) lastNode() (string, error) {
 	return "", invalidUpdate("Ambiguous update, specify \"asNode\": %q ran last", last)
 }
 
-// editUpdate reads an edit as a Command, writes in the order of the document.
-func editUpdate(u Edit) (*Command, error) {
-	if u.Command != nil {
-		return &Command{Update: u.Command.Update, Goto: u.Command.Goto, Parent: u.Command.Parent}, nil
-	}
+// updateOf reads an edit as a Command: writes in the order of the document, message
+// ids assigned. The ids are new ones: an equal edit of the same base is another message.
+func (e *editor) updateOf(u Edit) (*Command, error) {
 	update := &Command{}
-	if isNull(u.Values) {
-		return update, nil
-	}
-	for _, item := range elements(u.Values) {
-		writes, err := objectWrites(item)
-		if err != nil {
-			return nil, &InvalidUpdateError{Code: codeReturnValue, Message: "Expected values to be an object or a list of objects"}
+	if u.Command != nil {
+		update.Update, update.Goto, update.Parent = u.Command.Update, u.Command.Goto, u.Command.Parent
+	} else if !isNull(u.Values) {
+		for _, item := range elements(u.Values) {
+			writes, err := objectWrites(item)
+			if err != nil {
+				return nil, &InvalidUpdateError{Code: codeReturnValue, Message: "Expected values to be an object or a list of objects"}
+			}
+			update.Update = append(update.Update, writes...)
 		}
-		update.Update = append(update.Update, writes...)
 	}
-	return update, nil
+	var err error
+	update.Update, err = e.g.identified(update.Update, e.req.IDs.UUID)
+	return update, err
 }

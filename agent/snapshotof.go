@@ -14,27 +14,28 @@ import (
 // SnapshotOf derives what readers see of a stored checkpoint (spec/runtime.md
 // 1.11, spec/rest-api.md 5.1). latest applies the pending writes of finished tasks
 // (the newest state) and leaves these out of Next; history does not. With subgraphs,
-// nested snapshots are read through r. The Graph that is asked is always the root's,
-// whatever the checkpoint's namespace. A nil tuple gives an empty snapshot.
+// nested snapshots are read through r. The Graph is the one that runs in the checkpoint's
+// namespace (SubgraphAt); nil for a graph that isn't known, as one that a node
+// invoked by hand: then the checkpoint is shown as far as it speaks for itself. A nil
+// tuple gives an empty snapshot.
 func (g *Graph) SnapshotOf(ctx context.Context, r Reader, t *Tuple, latest, subgraphs bool) (*Snapshot, error) {
 	if t == nil || t.Checkpoint == nil {
 		return &Snapshot{State: NewState(nil, nil), Next: []string{}, Tasks: []TaskView{}}, nil
 	}
 	s := &Snapshot{}
 	describe(s, t.Checkpoint)
-	target := g.SubgraphAt(t.Checkpoint.NS)
-	if target == nil {
+	if g == nil {
 		plainSnapshot(s, t)
 		return s, nil
 	}
-	ch := scratchChannels(target, t.Checkpoint)
+	ch := scratchChannels(g, t.Checkpoint)
 	var tasks []pendingTask
 	if latest {
-		tasks = ch.finish(target, t)
+		tasks = ch.finish(g, t)
 	} else {
-		tasks = ch.pending(target, t)
+		tasks = ch.pending(g, t)
 	}
-	s.State = ch.state(target.keys)
+	s.State = ch.state(g.keys)
 	closed := !slices.ContainsFunc(tasks, func(p pendingTask) bool { return p.record == nil })
 	for i := range tasks {
 		p := &tasks[i]
@@ -56,15 +57,15 @@ func (g *Graph) SnapshotOf(ctx context.Context, r Reader, t *Tuple, latest, subg
 			}
 		}
 		if p.record != nil {
-			view.Result = target.resultOf(p.record.Writes)
+			view.Result = g.resultOf(p.record.Writes)
 		}
 		s.Tasks = append(s.Tasks, view)
 	}
 	if !subgraphs {
 		return s, nil
 	}
-	for i := range s.Tasks {
-		if err := g.addNested(ctx, r, &s.Tasks[i], latest); err != nil {
+	for i := range tasks {
+		if err := tasks[i].node.child.addNested(ctx, r, &s.Tasks[i], latest); err != nil {
 			return nil, err
 		}
 	}
