@@ -23,6 +23,7 @@ func (e *editor) update(edits []Edit) error {
 		if err != nil {
 			return err
 		}
+		edits = slices.Clone(edits)
 		edits[0].AsNode = name
 	}
 	h := e.head(SourceUpdate)
