@@ -165,7 +165,7 @@ func (e *editor) end() error {
 		if err := finished.apply(withWrites(tasks)); err != nil {
 			// Results that can't be applied are dropped with the rest.
 			for i := range tasks {
-				tasks[i].record = nil
+				tasks[i].record, tasks[i].handler = nil, nil
 			}
 			if err := ch.apply(withWrites(tasks)); err != nil {
 				return err
@@ -221,7 +221,7 @@ func (e *editor) input(u Edit) error {
 	if e.base != nil {
 		tasks := ch.pending(e.g, e.base)
 		for i := range tasks {
-			tasks[i].record = nil
+			tasks[i].record, tasks[i].handler = nil, nil
 		}
 		if err := ch.apply(withWrites(tasks)); err != nil {
 			return err

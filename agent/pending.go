@@ -5,6 +5,8 @@ type pendingTask struct {
 	plannedTask
 	// record is the task's record when it has finished; nil otherwise.
 	record *TaskRecord
+	// handler is the record of the task that handled its failure; nil when it didn't fail.
+	handler *TaskRecord
 }
 
 // finishedRecords returns the records of finished tasks by task id. Only the
@@ -35,7 +37,11 @@ func (c *channels) pending(g *Graph, t *Tuple) []pendingTask {
 	records := finishedRecords(t)
 	var tasks []pendingTask
 	for _, p := range g.plan(t.Checkpoint, c) {
-		tasks = append(tasks, pendingTask{plannedTask: p, record: records[p.id]})
+		task := pendingTask{plannedTask: p, record: records[p.id]}
+		if task.record != nil && task.record.Error != nil && p.node.onError != "" {
+			task.handler = records[handlerTaskID(t.Checkpoint.ID, t.Checkpoint.NS, p.step, p.node.onError, p.id)]
+		}
+		tasks = append(tasks, task)
 	}
 	return tasks
 }
@@ -57,13 +63,17 @@ func (c *channels) finish(g *Graph, t *Tuple) []pendingTask {
 
 // withWrites pairs tasks with the writes of their records; a task without one writes nothing.
 func withWrites(tasks []pendingTask) []taskWrites {
-	writes := make([]taskWrites, len(tasks))
+	writes := make([]taskWrites, 0, len(tasks))
 	for i := range tasks {
-		if rec := tasks[i].record; rec != nil {
-			writes[i] = tasks[i].writesOf(rec.Writes)
+		rec := tasks[i].record
+		if rec == nil {
+			writes = append(writes, tasks[i].writesOf(nil))
 			continue
 		}
-		writes[i] = tasks[i].writesOf(nil)
+		writes = append(writes, tasks[i].writesOf(rec.Writes))
+		if h := tasks[i].handler; h != nil {
+			writes = append(writes, taskWrites{id: h.TaskID, name: h.Name, path: h.Path, triggers: []string{pregelPush}, writes: h.Writes})
+		}
 	}
 	return writes
 }

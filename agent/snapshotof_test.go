@@ -225,3 +225,24 @@ func TestGraphThatIsNotKnownIsShownByWhatIsStored(t *testing.T) {
 	require.Equal(t, []string{"b"}, s.Next)
 	require.Equal(t, []string{qid("2")}, openIDs(s.Tasks[0]))
 }
+
+func TestHandledFailureCountsWithWhatItsHandlerWrote(t *testing.T) {
+	t.Parallel()
+	g, err := NewGraph[flowState]("handled").
+		Node("risky", flowNode, OnError("rescue")).Node("rescue", flowNode).Node("other", flowNode).
+		Edge(Start, "risky").Edge(Start, "other").Compile()
+	require.NoError(t, err)
+	h := newHistory(t, g)
+	h.edit(Edit{AsNode: Start, Values: raw(`{"n":1}`)})
+	p := h.task("risky")
+	h.record("risky", TaskDone, func(r *TaskRecord) { r.Error = &ErrorInfo{Name: "Error", Message: "boom"} })
+	cp := h.head().Checkpoint
+	h.head().Tasks = append(h.head().Tasks, TaskRecord{
+		CheckpointID: cp.ID, TaskID: handlerTaskID(cp.ID, "", p.step, "rescue", p.id), Name: "rescue", Status: TaskDone,
+		Path: "~__pregel_push, node_error_handler, " + p.id, Writes: []Write{{"out", raw(`["rescued"]`)}},
+	})
+	s := h.snapshot(true)
+	require.Equal(t, []string{"other"}, s.Next)
+	require.JSONEq(t, `{"messages":[],"out":["rescued"],"n":1}`, string(s.State.JSON()))
+	require.Nil(t, viewOf(t, s, "risky").Error)
+}
