@@ -5,6 +5,7 @@ package stream
 
 import (
 	"context"
+	"sync"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
@@ -19,9 +20,23 @@ type Source interface {
 	Materialize(ctx context.Context, threadID, ns, checkpointID string) (*agent.State, error)
 }
 
+// DefaultRingBytes bounds the recent events, and the frames made of them, of one watched thread.
+const DefaultRingBytes = 4 << 20
+
 // Hub implements thread.Publisher and hands events to readers. A reader is a
-// cursor, not a channel: it wakes, takes all that is new, and waits again.
-type Hub struct{}
+// cursor, not a channel: it wakes, takes all that is new, and waits again. A
+// thread that nobody watches costs nothing.
+type Hub struct {
+	source    Source
+	ringBytes int
+	closed    chan struct{}
+	closeOnce sync.Once
+
+	mu    sync.RWMutex
+	feeds map[string]*feed
+}
+
+var _ thread.Publisher = (*Hub)(nil)
 
 // HubOptions configure a Hub.
 type HubOptions struct {
@@ -31,16 +46,98 @@ type HubOptions struct {
 }
 
 // NewHub returns a hub. SetSource completes it where source and hub need each other.
-func NewHub(o HubOptions) *Hub { panic("unimplemented") }
+func NewHub(o HubOptions) *Hub {
+	if o.RingBytes <= 0 {
+		o.RingBytes = DefaultRingBytes
+	}
+	return &Hub{source: o.Source, ringBytes: o.RingBytes, closed: make(chan struct{}), feeds: map[string]*feed{}}
+}
 
 // SetSource sets the source; call it before the first reader.
-func (h *Hub) SetSource(s Source) { panic("unimplemented") }
+func (h *Hub) SetSource(s Source) { h.source = s }
 
-// Publish implements thread.Publisher.
-func (h *Hub) Publish(threadID string, entries []thread.Entry) { panic("unimplemented") }
+// Publish implements thread.Publisher. It keeps the entries if the thread is
+// watched and wakes its readers; it never waits for one.
+func (h *Hub) Publish(threadID string, entries []thread.Entry) {
+	if f := h.feed(threadID); f != nil {
+		f.publish(entries)
+	}
+}
 
 // RunEnded implements thread.Publisher.
-func (h *Hub) RunEnded(threadID, runID string) { panic("unimplemented") }
+func (h *Hub) RunEnded(threadID, runID string) {
+	if f := h.feed(threadID); f != nil {
+		f.runEnded(runID)
+	}
+}
 
 // Close ends all readers with an abort.
-func (h *Hub) Close() { panic("unimplemented") }
+func (h *Hub) Close() { h.closeOnce.Do(func() { close(h.closed) }) }
+
+// Watch keeps the thread's events from now on until release is called, so that
+// a reader that comes a moment later finds them in memory. Watch a thread
+// before you start a run that you are going to follow.
+func (h *Hub) Watch(threadID string) (release func()) {
+	f := h.watch(threadID)
+	var once sync.Once
+	return func() { once.Do(func() { h.unwatch(f) }) }
+}
+
+// Watched is the number of threads that are watched.
+func (h *Hub) Watched() int {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return len(h.feeds)
+}
+
+func (h *Hub) feed(threadID string) *feed {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.feeds[threadID]
+}
+
+func (h *Hub) watch(threadID string) *feed {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.feeds[threadID]
+	if f == nil {
+		f = &feed{threadID: threadID, limit: h.ringBytes, tracks: map[string]*track{}}
+		h.feeds[threadID] = f
+	}
+	f.watchers++
+	return f
+}
+
+func (h *Hub) unwatch(f *feed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f.watchers--
+	if f.watchers == 0 {
+		delete(h.feeds, f.threadID)
+	}
+}
+
+// track returns the shared projection of a run, for one more reader. The feed
+// stays watched until untrack.
+func (h *Hub) track(run thread.Run) *track {
+	f := h.watch(run.ThreadID)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.tracks[run.ID]
+	if t == nil {
+		t = newTrack(h.source, f, run, h.ringBytes)
+		f.tracks[run.ID] = t
+	}
+	t.readers++
+	return t
+}
+
+func (h *Hub) untrack(t *track) {
+	t.feed.mu.Lock()
+	t.readers--
+	if t.readers == 0 {
+		delete(t.feed.tracks, t.run.ID)
+	}
+	t.feed.mu.Unlock()
+	h.unwatch(t.feed)
+}

@@ -41,8 +41,7 @@ func (p *Projection) values(ns string, state []byte, lists *agent.State) {
 // raw sends a frame with ready JSON; nil is counted only.
 func (p *Projection) raw(mode Mode, name, ns string, data []byte) {
 	if data == nil {
-		p.next++
-		p.sub++
+		p.count()
 		return
 	}
 	if p.begin(mode, name, p.suffix(ns), len(data)) {

@@ -17,6 +17,7 @@ type Projection struct {
 	subgraphs bool
 
 	next int64 // number of the next frame
+	last int64 // number of the frame before
 	skip int64 // frames up to this number are counted, not made
 	seq  int64 // of the last numbered entry
 	sub  int   // frames since that entry
@@ -33,9 +34,9 @@ type Projection struct {
 	buf    []byte
 	frames []frame.Frame
 	at     struct { // the frame being made
-		start int
-		n     int64
-		mode  Mode
+		start   int
+		n, prev int64
+		mode    Mode
 	}
 }
 
@@ -46,6 +47,7 @@ func New(run thread.Run) *Projection {
 		threadID: run.ThreadID, runID: run.ID, assistantID: run.AssistantID, graphID: run.GraphID,
 		modes:     ParseModes(run.Kwargs.StreamMode),
 		subgraphs: run.Kwargs.Subgraphs,
+		last:      -1,
 		skip:      -1,
 		open:      map[string]*streamed{},
 		announced: map[string]struct{}{},
@@ -155,16 +157,22 @@ func (p *Projection) suffix(ns string) string {
 // begin takes the next number and starts a frame with room for size bytes of
 // data. If it returns false, the frame isn't wanted and end must not be called.
 func (p *Projection) begin(mode Mode, name, suffix string, size int) bool {
-	n := p.next
-	p.next++
-	p.sub++
+	n, prev := p.next, p.last
+	p.count()
 	if n <= p.skip {
 		return false
 	}
 	p.room(size + len(name) + len(suffix) + 64)
-	p.at.start, p.at.n, p.at.mode = len(p.buf), n, mode
+	p.at.start, p.at.n, p.at.prev, p.at.mode = len(p.buf), n, prev, mode
 	p.buf = frame.OpenSuffixed(p.buf, name, suffix)
 	return true
+}
+
+// count takes a number.
+func (p *Projection) count() {
+	p.last = p.next
+	p.next++
+	p.sub++
 }
 
 // end closes the frame.
@@ -172,7 +180,7 @@ func (p *Projection) end() {
 	var f frame.Frame
 	p.buf, f = frame.Close(p.buf, p.at.start, p.at.n)
 	f.Mode = uint32(p.at.mode)
-	f.Seq, f.Sub = p.seq, p.sub-1
+	f.Prev, f.Seq, f.Sub = p.at.prev, p.seq, p.sub-1
 	p.frames = append(p.frames, f)
 }
 

@@ -25,6 +25,10 @@ type Frame struct {
 	Sub int
 	// At is the time of the entry, in milliseconds since the epoch.
 	At int64
+	// Prev is the number of the frame before this one; -1 for the first.
+	Prev int64
+	// Gap says that events were lost between the frame before and this one.
+	Gap bool
 	// Mode is the bit of the stream mode that the frame belongs to; 0 passes every filter.
 	Mode uint32
 }
@@ -64,6 +68,9 @@ func Close(dst []byte, start int, n int64) ([]byte, Frame) {
 	dst = append(dst, '\n', '\n')
 	return dst, Frame{Wire: dst[start:len(dst):len(dst)], idAt: idAt, N: n}
 }
+
+// AppendTo appends the frame as it is.
+func (f Frame) AppendTo(dst []byte) []byte { return append(dst, f.Wire...) }
 
 // WithoutID appends the frame without its id line.
 func (f Frame) WithoutID(dst []byte) []byte {

@@ -1,0 +1,217 @@
+package stream
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/thread"
+)
+
+// feed is the recent events of one watched thread: a ring in the order of Pos
+// with all that was published since the watch began, but for what fell off its start.
+type feed struct {
+	threadID string
+	limit    int // bytes
+	watchers int // guarded by the hub
+
+	// version grows with everything that a reader may want to see.
+	version atomic.Uint64
+
+	mu     sync.Mutex
+	ring   []slot
+	bytes  int
+	states int           // slots that hold a state
+	wake   chan struct{} // closed by the next change; nil while nobody waits
+	tracks map[string]*track
+}
+
+// slot is an entry of the ring and what it counts in bytes.
+type slot struct {
+	entry  thread.Entry
+	weight int
+	state  bool
+}
+
+// maxStates bounds the states that a ring keeps in memory: those of older
+// entries are read again by the few readers that are so far behind.
+const maxStates = 8
+
+// publish appends entries. Ones that were published before are left out, so
+// that a repeated commit shows nothing twice (D-05).
+func (f *feed) publish(entries []thread.Entry) {
+	f.mu.Lock()
+	changed := false
+	for _, e := range entries {
+		if n := len(f.ring); n > 0 && e.Pos <= f.ring[n-1].entry.Pos {
+			if e.Event.Kind != agent.RunStarted || e.RunID == f.ring[n-1].entry.RunID {
+				continue
+			}
+			f.reset() // another thread has taken the id of a deleted one
+		}
+		s := slot{entry: e, weight: weight(e.Event), state: holdsState(e.Event)}
+		f.ring = append(f.ring, s)
+		f.bytes += s.weight
+		if s.state {
+			f.states++
+		}
+		changed = true
+	}
+	f.trim()
+	wake := f.change(changed)
+	f.mu.Unlock()
+	if wake != nil {
+		close(wake)
+	}
+}
+
+// runEnded marks the run's projection and wakes its readers.
+func (f *feed) runEnded(runID string) {
+	f.mu.Lock()
+	t := f.tracks[runID]
+	if t != nil {
+		t.ended.Store(true)
+	}
+	f.mu.Unlock()
+	f.nudge()
+}
+
+// change counts a change and returns the channel to be closed outside of the lock.
+func (f *feed) change(changed bool) chan struct{} {
+	if !changed {
+		return nil
+	}
+	f.version.Add(1)
+	wake := f.wake
+	f.wake = nil
+	return wake
+}
+
+// after returns a channel that is closed once there is something newer than seen.
+func (f *feed) after(seen uint64) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.version.Load() != seen {
+		return closedChannel
+	}
+	if f.wake == nil {
+		f.wake = make(chan struct{})
+	}
+	return f.wake
+}
+
+var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+func (f *feed) reset() { f.ring, f.bytes, f.states = nil, 0, 0 }
+
+// trim drops the oldest entries while there are too many bytes, and the states
+// of all but the newest.
+func (f *feed) trim() {
+	drop := 0
+	for drop < len(f.ring)-1 && f.bytes > f.limit {
+		f.bytes -= f.ring[drop].weight
+		if f.ring[drop].state {
+			f.states--
+		}
+		f.ring[drop] = slot{}
+		drop++
+	}
+	f.ring = f.ring[drop:]
+	for i := 0; f.states > maxStates; i++ {
+		if s := &f.ring[i]; s.state {
+			s.entry.Event.Payload = withoutState(s.entry.Event.Payload)
+			s.state = false
+			f.states--
+		}
+	}
+}
+
+// since returns the run's entries behind pos, as far as the ring has them.
+// covered says that nothing of the run between pos and them can be missing; last
+// is the Pos of the newest entry of any run, 0 for none.
+func (f *feed) since(runID string, pos int64) (entries []thread.Entry, covered bool, last int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.ring)
+	if n == 0 {
+		return nil, false, 0
+	}
+	first := n
+	for first > 0 && f.ring[first-1].entry.Pos > pos {
+		first--
+	}
+	for _, s := range f.ring[first:] {
+		if s.entry.RunID == runID {
+			entries = append(entries, s.entry)
+		}
+	}
+	covered = f.ring[0].entry.Pos <= pos+1 || len(entries) > 0 && entries[0].Pos == pos+1
+	return entries, covered, f.ring[n-1].entry.Pos
+}
+
+func holdsState(e agent.Event) bool {
+	switch v := e.Payload.(type) {
+	case *agent.ValuesNote:
+		return v.State != nil && (v.CheckpointID != "" || v.Inline != nil)
+	case *agent.CheckpointDetail:
+		return v.State != nil && (v.CheckpointID != "" || v.Inline != nil)
+	}
+	return false
+}
+
+// withoutState is the payload as the log has it.
+func withoutState(payload any) any {
+	switch v := payload.(type) {
+	case *agent.ValuesNote:
+		note := *v
+		note.State = nil
+		return &note
+	case *agent.CheckpointDetail:
+		detail := *v
+		detail.State = nil
+		return &detail
+	}
+	return payload
+}
+
+// weight estimates the memory that an entry holds on to.
+func weight(e agent.Event) int {
+	const entry = 160
+	switch v := e.Payload.(type) {
+	case agent.Delta:
+		return entry + 120 + len(v.Text)
+	case agent.TaskStart:
+		return entry + 200 + len(v.Input)
+	case agent.TaskFinish:
+		return entry + 200 + len(v.Result)
+	case agent.UpdatesNote:
+		return entry + 80 + len(v.Data)
+	case agent.Custom:
+		return entry + 40 + len(v.Value)
+	case agent.MessageStart:
+		return entry + 1024 + len(v.Input)
+	case agent.MessageFinish:
+		return entry + 200 + len(v.Message)
+	case agent.MessageSnapshot:
+		return entry + 512 + len(v.Message)
+	case agent.BlockFinish:
+		return entry + 40 + len(v.Block)
+	case agent.ToolNote:
+		return entry + 120 + len(v.Input) + len(v.Delta) + len(v.Output) + len(v.Error)
+	case *agent.ValuesNote:
+		return entry + 64 + len(v.Inline)
+	case *agent.CheckpointDetail:
+		return entry + 1024 + len(v.Inline)
+	}
+	return entry + 256
+}
+
+// nudge wakes the readers.
+func (f *feed) nudge() {
+	f.mu.Lock()
+	wake := f.change(true)
+	f.mu.Unlock()
+	if wake != nil {
+		close(wake)
+	}
+}

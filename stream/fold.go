@@ -1,0 +1,85 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/stream/classic"
+	"github.com/parley-dev/parley/stream/frame"
+	"github.com/parley-dev/parley/thread"
+)
+
+// logBatch is how many entries are read from the log at once.
+const logBatch = 512
+
+// fold is the projection of one run with the place it has reached.
+type fold struct {
+	source  Source
+	run     thread.Run
+	project *classic.Projection
+	pos     int64 // of the last entry
+	begun   bool
+	// truncated is set when the log no longer has the run's first event: the
+	// frames' numbers are not those that they had.
+	truncated bool
+	gap       bool // entries were lost before the next frame
+
+	// The state read last: values and the checkpoint after it show the same one.
+	stateOf string
+	state   *agent.State
+}
+
+func newFold(source Source, run thread.Run) fold {
+	return fold{source: source, run: run, project: classic.New(run)}
+}
+
+// apply projects the next entry. On an error nothing has changed.
+func (f *fold) apply(ctx context.Context, e thread.Entry) ([]frame.Frame, error) {
+	state, err := f.stateFor(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if !f.begun {
+		f.begun = true
+		f.truncated = e.Event.Kind != agent.RunStarted
+	}
+	frames := f.project.Project(e, state)
+	f.pos = e.Pos
+	if f.gap && len(frames) > 0 {
+		frames[0].Gap, f.gap = true, false
+	}
+	return frames, nil
+}
+
+// stateFor reads the state that the entry refers to, if the projection shows it.
+func (f *fold) stateFor(ctx context.Context, e thread.Entry) (*agent.State, error) {
+	if !f.project.NeedsState(e) {
+		return nil, nil
+	}
+	var checkpointID string
+	switch v := e.Event.Payload.(type) {
+	case *agent.ValuesNote:
+		checkpointID = v.CheckpointID
+	case *agent.CheckpointDetail:
+		checkpointID = v.CheckpointID
+	}
+	if key := e.Event.NS + "\n" + checkpointID; f.stateOf != key {
+		state, err := f.source.Materialize(ctx, f.run.ThreadID, e.Event.NS, checkpointID)
+		if err != nil && !errors.Is(err, thread.ErrNotFound) {
+			return nil, fmt.Errorf("stream: state of checkpoint %s: %w", checkpointID, err)
+		}
+		f.stateOf, f.state = key, state
+	}
+	return f.state, nil
+}
+
+// read returns the run's next entries from the log.
+func (f *fold) read(ctx context.Context) ([]thread.Entry, error) {
+	entries, err := f.source.ReadRunLog(ctx, f.run.ThreadID, f.run.ID, f.pos, logBatch)
+	if err != nil {
+		return nil, fmt.Errorf("stream: log of run %s: %w", f.run.ID, err)
+	}
+	return entries, nil
+}

@@ -1,0 +1,244 @@
+package stream
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/r3labs/sse/v2"
+
+	"github.com/parley-dev/parley/stream/classic"
+	"github.com/parley-dev/parley/stream/frame"
+	"github.com/parley-dev/parley/thread"
+)
+
+// Options configure one classic stream.
+type Options struct {
+	// LastEventID is where the client left off; "" and what can't be read are the start.
+	LastEventID string
+	// Modes narrows a run's stream to some of its stream modes; empty for all. It
+	// never renumbers, and metadata and error always pass (spec/rest-api.md 4.9).
+	// For a thread's stream: run_modes (default), lifecycle, state_update.
+	Modes []string
+	// NoIDs leaves out the id lines.
+	NoIDs bool
+	// Stop aborts the stream when it is closed (shutdown).
+	Stop <-chan struct{}
+	// OnDisconnect is called when the client went away before the end.
+	OnDisconnect func()
+	// Heartbeat is the time between heartbeat comments. Default: DefaultHeartbeat.
+	Heartbeat time.Duration
+	// WriteTimeout bounds each write. Default: DefaultWriteTimeout.
+	WriteTimeout time.Duration
+}
+
+// reader is what a stream is served from.
+type reader interface {
+	// next returns what is new; valid until the next call.
+	next(ctx context.Context) ([]frame.Frame, status, error)
+	// lost reports, once, that the client misses frames before those just taken.
+	lost() bool
+	// changed is closed once next has more to say.
+	changed() <-chan struct{}
+	// idle is called with every heartbeat.
+	idle(ctx context.Context)
+	close()
+}
+
+// ServeRun answers with the stream of a run: every frame behind the client's
+// last one, then live, until the run's last frame. It works for a pending run
+// (the connection waits), a running and a finished one. Read the request's body
+// before, and set Content-Location and Location.
+//
+// It returns nil after the clean end, which comes only behind the last frame and
+// with the run's row final, and an error when the client went away. When the
+// server stops or the log can't be read, it aborts the connection by panicking
+// with http.ErrAbortHandler, so that the client comes again (decisions 11); only
+// an error before the first byte is returned.
+func ServeRun(w http.ResponseWriter, r *http.Request, hub *Hub, run thread.Run, o Options) error {
+	reader := hub.newRunReader(run, runCursor(o.LastEventID))
+	defer reader.close()
+	write := frame.Frame.AppendTo
+	if o.NoIDs {
+		write = frame.Frame.WithoutID
+	}
+	return serve(w, r, hub, reader, write, o.NoIDs, o)
+}
+
+// ServeError answers with a stream of a single error event, for a run or thread
+// that can't be followed (spec/rest-api.md 4.7).
+func ServeError(w http.ResponseWriter, r *http.Request, name, message string) error {
+	out := NewWriter(w, 0)
+	if err := out.Open(r); err != nil {
+		return err
+	}
+	return out.Event(&sse.Event{Event: []byte("error"), Data: classic.AppendError(nil, name, message)})
+}
+
+// ServeEmpty answers with a stream that ends at once.
+func ServeEmpty(w http.ResponseWriter, r *http.Request) error { return NewWriter(w, 0).Open(r) }
+
+// serve writes what a reader gives until it ends.
+func serve(w http.ResponseWriter, r *http.Request, hub *Hub, in reader, write frameWriter, rewrite bool, o Options) error {
+	ctx := r.Context()
+	frames, state, err := in.next(ctx)
+	for range prefetch {
+		if err != nil || state != more || len(frames) > 0 {
+			break
+		}
+		frames, state, err = in.next(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	gap := in.lost()
+	if gap {
+		w.Header().Set(GapHeader, "truncated")
+	}
+	s := sender{out: NewWriter(w, o.WriteTimeout), write: write, rewrite: rewrite, modes: uint32(classic.All)}
+	if len(o.Modes) > 0 {
+		s.modes = uint32(classic.ParseModes(o.Modes))
+		s.rewrite = true
+	}
+	if err := s.out.Open(r); err != nil {
+		return o.gone(err)
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = DefaultHeartbeat
+	}
+	beat := time.NewTicker(o.Heartbeat)
+	defer beat.Stop()
+	pause := time.Duration(0)
+	for {
+		if err := s.send(frames, gap); err != nil {
+			return o.gone(err)
+		}
+		var wake <-chan struct{}
+		var retry <-chan time.Time
+		switch state {
+		case ended:
+			return nil
+		case more:
+			wake, pause = closedChannel, 0
+		case waiting:
+			wake, pause = in.changed(), 0
+		case missing:
+			pause = min(max(2*pause, minPause), maxPause)
+			retry = time.After(pause)
+		}
+		select {
+		case <-ctx.Done():
+			return o.gone(context.Cause(ctx))
+		case <-o.Stop:
+			panic(http.ErrAbortHandler)
+		case <-hub.closed:
+			panic(http.ErrAbortHandler)
+		case <-beat.C:
+			if err := s.out.Heartbeat(); err != nil {
+				return o.gone(err)
+			}
+			in.idle(ctx)
+			frames, gap = nil, false
+			continue
+		case <-wake:
+		case <-retry:
+		}
+		if frames, state, err = in.next(ctx); err != nil {
+			if ctx.Err() != nil {
+				return o.gone(context.Cause(ctx))
+			}
+			panic(http.ErrAbortHandler)
+		}
+		gap = in.lost()
+	}
+}
+
+// prefetch bounds the batches that are read before the headers, in search of the
+// client's place, to tell whether events before it are lost.
+const prefetch = 16
+
+// Pauses before a reader looks again for entries that are about to be stored.
+const (
+	minPause = 2 * time.Millisecond
+	maxPause = 250 * time.Millisecond
+)
+
+func (o Options) gone(err error) error {
+	if o.OnDisconnect != nil {
+		o.OnDisconnect()
+	}
+	return err
+}
+
+// frameWriter appends a frame as a reader gets it.
+type frameWriter func(f frame.Frame, dst []byte) []byte
+
+// sender sends batches of frames: all of a batch is written and then flushed once.
+type sender struct {
+	out   *Writer
+	write frameWriter
+	// rewrite is set when frames are left out or changed; else their bytes go out as they are.
+	rewrite bool
+	modes   uint32
+	wrote   bool // since the last flush
+}
+
+// buffers are lent to streams for the time of one write, so that idle ones hold none.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
+
+// maxBuffer is the largest buffer that is kept for the next stream.
+const maxBuffer = 1 << 20
+
+func (s *sender) send(frames []frame.Frame, gap bool) error {
+	if len(frames) == 0 && !gap {
+		return nil
+	}
+	buf := buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*buf) <= maxBuffer {
+			*buf = (*buf)[:0]
+			buffers.Put(buf)
+		}
+	}()
+	if gap {
+		*buf = append(*buf, gapComment...)
+	}
+	for i, f := range frames {
+		if f.Gap && !(gap && i == 0) {
+			*buf = append(*buf, gapComment...)
+		}
+		if !s.rewrite && len(f.Wire) >= writePiece { // as it is, without a copy
+			if err := s.flushTo(buf, f.Wire); err != nil {
+				return err
+			}
+		} else if f.Mode == 0 || f.Mode&s.modes != 0 {
+			*buf = s.write(f, *buf)
+		}
+		if len(*buf) >= writePiece {
+			if err := s.flushTo(buf, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.flushTo(buf, nil); err != nil || !s.wrote {
+		return err
+	}
+	s.wrote = false
+	return s.out.Flush()
+}
+
+// flushTo writes the buffer and then, if there is one, a frame.
+func (s *sender) flushTo(buf *[]byte, wire []byte) error {
+	for _, b := range [...][]byte{*buf, wire} {
+		if len(b) == 0 {
+			continue
+		}
+		s.wrote = true
+		if err := s.out.Write(b); err != nil {
+			return err
+		}
+	}
+	*buf = (*buf)[:0]
+	return nil
+}

@@ -1,0 +1,280 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parley-dev/parley/stream/frame"
+	"github.com/parley-dev/parley/thread"
+)
+
+// ServeThread answers with the stream of all runs of a thread, one after the
+// other. Its ids are those of the thread protocol's form. Without a
+// Last-Event-ID it starts with the run that is active, from that one's first
+// event; with -1 with the oldest that the log has. It never ends cleanly: the
+// client goes away, or the connection is aborted as by ServeRun.
+func ServeThread(w http.ResponseWriter, r *http.Request, hub *Hub, threadID string, o Options) error {
+	in := &threadReader{
+		hub: hub, source: hub.source, threadID: threadID, feed: hub.watch(threadID),
+		lifecycle: slices.Contains(o.Modes, "lifecycle"),
+		runModes:  len(o.Modes) == 0 || slices.Contains(o.Modes, "run_modes"),
+	}
+	defer in.close()
+	if err := in.start(r.Context(), o.LastEventID); err != nil {
+		return err
+	}
+	o.Modes = nil
+	write := frame.Frame.WithCursor
+	if o.NoIDs {
+		write = frame.Frame.WithoutID
+	}
+	return serve(w, r, hub, in, write, true, o)
+}
+
+// threadReader follows a thread's runs one after the other.
+type threadReader struct {
+	hub       *Hub
+	source    Source
+	threadID  string
+	feed      *feed
+	runModes  bool
+	lifecycle bool
+
+	pos   int64        // the next run is looked for behind it
+	from  threadCursor // frames up to here are left out
+	run   *runReader   // the run that is followed; nil between runs
+	runID string
+	at    int64        // time of the last frame
+	seen  uint64
+	gap   bool
+	out   []frame.Frame
+}
+
+func (t *threadReader) close() {
+	if t.run != nil {
+		t.run.close()
+	}
+	t.hub.unwatch(t.feed)
+}
+
+// start finds the first run to be shown.
+func (t *threadReader) start(ctx context.Context, lastEventID string) error {
+	t.from = threadCursor{seq: -1}
+	if c, ok := parseThreadCursor(lastEventID); ok {
+		t.from = c
+		return t.startBehind(ctx, c)
+	}
+	if strings.TrimSpace(lastEventID) == "-1" {
+		return nil
+	}
+	last, err := t.newest(ctx)
+	if err != nil || last == 0 {
+		return err
+	}
+	entries, err := t.read(ctx, last-1, 1)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	run, err := t.source.GetRun(ctx, t.threadID, entries[0].RunID)
+	switch {
+	case errors.Is(err, thread.ErrNotFound) || err == nil && run.Status.Ended():
+		t.pos = last
+	case err != nil:
+		return fmt.Errorf("stream: run %s: %w", entries[0].RunID, err)
+	default:
+		t.follow(run)
+	}
+	return nil
+}
+
+// startBehind finds the run of the frame that the client had last.
+func (t *threadReader) startBehind(ctx context.Context, c threadCursor) error {
+	first, err := t.source.LogStart(ctx, t.threadID)
+	if err != nil {
+		return fmt.Errorf("stream: log of thread %s: %w", t.threadID, err)
+	}
+	last, err := t.newest(ctx)
+	if err != nil || last == 0 {
+		t.gap = err == nil && c.seq > 0
+		return err
+	}
+	// Seq grows with Pos: the last place whose next numbered entry isn't behind the cursor.
+	low, high := first-1, last
+	for low+1 < high {
+		middle := low + (high-low)/2
+		e, ok, err := t.numbered(ctx, middle)
+		if err != nil {
+			return err
+		}
+		if ok && e.Seq <= c.seq {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	e, ok, err := t.numbered(ctx, low)
+	if err != nil || !ok {
+		return err
+	}
+	if e.Seq > c.seq {
+		t.gap = e.Seq > c.seq+1
+		t.pos = low
+		return nil
+	}
+	run, err := t.source.GetRun(ctx, t.threadID, e.RunID)
+	if errors.Is(err, thread.ErrNotFound) {
+		t.pos, t.gap = e.Pos, true
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("stream: run %s: %w", e.RunID, err)
+	}
+	t.follow(run)
+	return nil
+}
+
+// numbered returns the first entry behind pos that has a seq.
+func (t *threadReader) numbered(ctx context.Context, pos int64) (thread.Entry, bool, error) {
+	for {
+		entries, err := t.read(ctx, pos, 16)
+		if err != nil || len(entries) == 0 {
+			return thread.Entry{}, false, err
+		}
+		for _, e := range entries {
+			if e.Seq > 0 {
+				return e, true, nil
+			}
+		}
+		pos = entries[len(entries)-1].Pos
+	}
+}
+
+// newest is the Pos of the newest stored entry; 0 for none.
+func (t *threadReader) newest(ctx context.Context) (int64, error) {
+	low, high := int64(0), int64(64) // low is an entry's Pos or 0
+	for {
+		entries, err := t.read(ctx, high, 1)
+		if err != nil {
+			return 0, err
+		}
+		if len(entries) == 0 {
+			break
+		}
+		low = entries[0].Pos
+		high = 2 * low
+	}
+	for low < high { // no entry lies behind high
+		middle := low + (high-low)/2
+		entries, err := t.read(ctx, middle, 1)
+		if err != nil {
+			return 0, err
+		}
+		if len(entries) == 0 {
+			high = middle
+		} else {
+			low = entries[0].Pos
+		}
+	}
+	return low, nil
+}
+
+func (t *threadReader) read(ctx context.Context, after int64, limit int) ([]thread.Entry, error) {
+	entries, err := t.source.ReadLog(ctx, t.threadID, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("stream: log of thread %s: %w", t.threadID, err)
+	}
+	return entries, nil
+}
+
+func (t *threadReader) follow(run thread.Run) {
+	t.run, t.runID = t.hub.newRunReader(run, -1), run.ID
+}
+
+func (t *threadReader) next(ctx context.Context) ([]frame.Frame, status, error) {
+	if t.run == nil {
+		return nil, t.nextRun(ctx)
+	}
+	frames, state, err := t.run.next(ctx)
+	if err != nil {
+		return nil, state, err
+	}
+	t.gap = t.run.lost() || t.gap
+	t.out = t.out[:0]
+	for _, f := range frames {
+		if at := (threadCursor{f.Seq, f.Sub}); t.from.before(at) {
+			t.from, t.at = at, f.At
+			if t.runModes || t.lifecycle && f.Name() == "metadata" {
+				t.out = append(t.out, f)
+			}
+		}
+	}
+	if state == ended {
+		t.pos = max(t.pos, t.run.position())
+		t.run.close()
+		t.run = nil
+		if t.lifecycle && t.from.seq >= 0 {
+			t.from.sub++
+			t.out = append(t.out, t.done())
+		}
+		state = more
+	}
+	return t.out, state, nil
+}
+
+// nextRun looks for the next run behind the last one.
+func (t *threadReader) nextRun(ctx context.Context) (status, error) {
+	version := t.feed.version.Load()
+	entries, err := t.read(ctx, t.pos, 1) // a run's first event is stored before it is published
+	if err != nil {
+		return waiting, err
+	}
+	if len(entries) == 0 {
+		t.seen = version
+		return waiting, nil
+	}
+	run, err := t.source.GetRun(ctx, t.threadID, entries[0].RunID)
+	switch {
+	case errors.Is(err, thread.ErrNotFound):
+		t.pos = entries[0].Pos
+	case err != nil:
+		return waiting, fmt.Errorf("stream: run %s: %w", entries[0].RunID, err)
+	default:
+		t.follow(run)
+	}
+	return more, nil
+}
+
+// done is the event that ends a run in mode "lifecycle".
+func (t *threadReader) done() frame.Frame {
+	b := frame.Open(nil, "metadata")
+	b = append(b, `{"status":"run_done","run_id":`...)
+	b = strconv.AppendQuote(b, t.runID)
+	b = append(b, '}')
+	_, f := frame.Close(b, 0, 0)
+	f.Seq, f.Sub, f.At = t.from.seq, t.from.sub, t.at
+	return f
+}
+
+func (t *threadReader) lost() bool {
+	gap := t.gap
+	t.gap = false
+	return gap
+}
+
+func (t *threadReader) changed() <-chan struct{} {
+	if t.run != nil {
+		return t.run.changed()
+	}
+	return t.feed.after(t.seen)
+}
+
+func (t *threadReader) idle(ctx context.Context) {
+	if t.run != nil {
+		t.run.idle(ctx)
+	}
+}

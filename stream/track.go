@@ -1,0 +1,194 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/stream/frame"
+	"github.com/parley-dev/parley/thread"
+)
+
+// track is the projection of an active run that its readers share: each frame
+// is made once, by the reader that first wants it, and kept in a bounded ring.
+type track struct {
+	run     thread.Run
+	feed    *feed
+	limit   int // bytes of frames
+	readers int // guarded by the feed
+	// ended is set when the run's row is final.
+	ended atomic.Bool
+
+	mu       sync.Mutex
+	fold     fold
+	seen     uint64 // version of the feed that was folded
+	caughtUp bool   // seen holds: nothing is left to fold
+	frames   []frame.Frame
+	bytes    int
+	// evicted counts the frames that fell off the ring; the last of them had
+	// these numbers. Frames of one entry leave together.
+	evicted    int64
+	evictedPos int64
+	evictedN   int64
+	checked    time.Time // when the run's row was read last
+}
+
+func newTrack(source Source, f *feed, run thread.Run, limit int) *track {
+	t := &track{run: run, feed: f, limit: limit, fold: newFold(source, run), evictedN: -1}
+	t.ended.Store(run.Status.Ended())
+	return t
+}
+
+// advance folds what is new: from the feed's ring where that follows on, else a
+// batch from the log. retry says that something is missing which must be in the
+// log in a moment. The caller holds t.mu.
+func (t *track) advance(ctx context.Context) (retry bool, err error) {
+	for made := len(t.frames); ; {
+		version := t.feed.version.Load()
+		if t.caughtUp && version == t.seen {
+			return false, nil
+		}
+		t.caughtUp = false
+		entries, covered, last := t.feed.since(t.run.ID, t.fold.pos)
+		if !covered {
+			read, follows, err := t.catchUp(ctx, entries)
+			if err != nil {
+				return false, err
+			}
+			if read {
+				if len(t.frames) > made {
+					return false, nil // show these first
+				}
+				continue
+			}
+			if !follows {
+				if entries, err = t.joinable(entries); err != nil {
+					return true, nil
+				}
+			}
+			if len(entries) == 0 {
+				t.fold.pos = max(t.fold.pos, last)
+			}
+		}
+		if err := t.add(ctx, entries); err != nil {
+			return false, err
+		}
+		t.seen, t.caughtUp = version, true
+		return false, nil
+	}
+}
+
+var errUnwritten = errors.New("entries not in the log yet")
+
+// joinable returns the part of the ring's entries that can follow although
+// entries before it are missing. Within one lease Pos has no holes, so what is
+// missing there was published before it was stored and before the watch began:
+// it will be in the log within milliseconds. What a dead worker had published
+// never will: the next owner starts the run anew behind it (decisions 2).
+func (t *track) joinable(entries []thread.Entry) ([]thread.Entry, error) {
+	if len(entries) == 0 || entries[0].Event.Kind == agent.RunStarted {
+		return entries, nil
+	}
+	for i, e := range slices.Backward(entries) {
+		if e.Event.Kind == agent.RunStarted {
+			t.fold.gap = true
+			return entries[i:], nil
+		}
+	}
+	if t.ended.Load() {
+		t.fold.gap = true
+		return entries, nil
+	}
+	return nil, errUnwritten
+}
+
+// catchUp folds a batch from the log, up to the entries that the ring has.
+// follows says that the log goes on with those: it is written in the order of
+// Pos, so that nothing is missing between.
+func (t *track) catchUp(ctx context.Context, ring []thread.Entry) (read, follows bool, err error) {
+	stored, err := t.fold.read(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	if len(ring) > 0 {
+		if i := slices.IndexFunc(stored, func(e thread.Entry) bool { return e.Pos >= ring[0].Pos }); i >= 0 {
+			stored, follows = stored[:i], true
+		}
+	}
+	return len(stored) > 0, follows, t.add(ctx, stored)
+}
+
+// add folds entries and keeps their frames.
+func (t *track) add(ctx context.Context, entries []thread.Entry) error {
+	for _, e := range entries {
+		if e.Pos <= t.fold.pos {
+			continue
+		}
+		frames, err := t.fold.apply(ctx, e)
+		if err != nil {
+			return err
+		}
+		for _, f := range frames {
+			t.bytes += len(f.Wire)
+		}
+		t.frames = append(t.frames, frames...)
+	}
+	return nil
+}
+
+// trim drops the oldest frames while there are too many bytes, but none from
+// index keep on. Views that readers hold stay valid: the memory is left to them.
+func (t *track) trim(keep int) {
+	drop := 0
+	for drop < keep && t.bytes > t.limit {
+		pos := t.frames[drop].Pos
+		end := drop
+		size := 0
+		for end < len(t.frames) && t.frames[end].Pos == pos {
+			size += len(t.frames[end].Wire)
+			end++
+		}
+		if end > keep {
+			break
+		}
+		t.bytes -= size
+		drop = end
+	}
+	if drop == 0 {
+		return
+	}
+	t.evicted += int64(drop)
+	t.evictedPos, t.evictedN = t.frames[drop-1].Pos, t.frames[drop-1].N
+	t.frames = slices.Clone(t.frames[drop:])
+}
+
+// over reports whether the run has ended and everything of it was folded. The
+// run's row is final then: clients read it as soon as the stream closes.
+func (t *track) over(ctx context.Context) (bool, error) {
+	finished := t.fold.project.Finished()
+	if !t.caughtUp || !finished && !t.ended.Load() {
+		return false, nil
+	}
+	if t.ended.Load() {
+		return true, nil
+	}
+	return t.readRow(ctx)
+}
+
+// readRow looks whether the run's row is final, in case nobody says so.
+func (t *track) readRow(ctx context.Context) (ended bool, err error) {
+	t.checked = time.Now()
+	run, err := t.fold.source.GetRun(ctx, t.run.ThreadID, t.run.ID)
+	if err != nil && !errors.Is(err, thread.ErrNotFound) {
+		return false, fmt.Errorf("stream: run %s: %w", t.run.ID, err)
+	}
+	if err != nil || run.Status.Ended() {
+		t.ended.Store(true)
+	}
+	return t.ended.Load(), nil
+}
