@@ -2,11 +2,11 @@ package stream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/parley-dev/parley/stream/frame"
@@ -49,7 +49,7 @@ type threadReader struct {
 	from  threadCursor // frames up to here are left out
 	run   *runReader   // the run that is followed; nil between runs
 	runID string
-	at    int64        // time of the last frame
+	at    int64 // time of the last frame
 	seen  uint64
 	gap   bool
 	out   []frame.Frame
@@ -197,7 +197,8 @@ func (t *threadReader) follow(run thread.Run) {
 
 func (t *threadReader) next(ctx context.Context) ([]frame.Frame, status, error) {
 	if t.run == nil {
-		return nil, t.nextRun(ctx)
+		state, err := t.nextRun(ctx)
+		return nil, state, err
 	}
 	frames, state, err := t.run.next(ctx)
 	if err != nil {
@@ -251,10 +252,11 @@ func (t *threadReader) nextRun(ctx context.Context) (status, error) {
 
 // done is the event that ends a run in mode "lifecycle".
 func (t *threadReader) done() frame.Frame {
-	b := frame.Open(nil, "metadata")
-	b = append(b, `{"status":"run_done","run_id":`...)
-	b = strconv.AppendQuote(b, t.runID)
-	b = append(b, '}')
+	data, err := json.Marshal(map[string]string{"status": "run_done", "run_id": t.runID})
+	if err != nil { // strings always marshal
+		panic(err)
+	}
+	b := append(frame.Open(nil, "metadata"), data...)
 	_, f := frame.Close(b, 0, 0)
 	f.Seq, f.Sub, f.At = t.from.seq, t.from.sub, t.at
 	return f
