@@ -1,0 +1,237 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/thread"
+)
+
+// RequestCancel implements thread.Runs.
+func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run thread.Run, err error) {
+	if action != "interrupt" && action != "rollback" {
+		return run, fmt.Errorf("local: no cancel action %q", action)
+	}
+	err = s.write(ctx, true, func(t *tx) error {
+		w, err := oneRun(t.conn, threadID, runID)
+		if err != nil {
+			return err
+		}
+		if run, err = w.run(); err != nil || run.Status.Ended() {
+			return err
+		}
+		h, err := loadHead(t.conn, w.thread)
+		if err != nil {
+			return err
+		}
+		if run, err = cancelRun(t.conn, h, run, action, s.orNow(at)); err != nil {
+			return err
+		}
+		h.settle()
+		return h.save(t.conn)
+	})
+	return run, err
+}
+
+// cancelRun ends a pending run, or removes it (rollback); a running one is
+// marked, for its worker to see. The caller settles and saves h.
+func cancelRun(c *conn, h *head, run thread.Run, action string, at time.Time) (thread.Run, error) {
+	if run.Status == thread.RunRunning {
+		if h.cancel != "rollback" { // the stronger one stays
+			h.cancel = action
+		}
+		run.Cancel = h.cancel
+		return run, nil
+	}
+	w, err := oneRun(c, run.ThreadID, run.ID)
+	if err != nil {
+		return run, err
+	}
+	h.unqueue(number(w.k, runBits))
+	h.updated = micros(at)
+	if h.rest == statusError { // a cancel leaves no error behind
+		h.rest = statusIdle
+	}
+	run.Status, run.Cancel, run.EndedAt, run.UpdatedAt = thread.RunInterrupted, action, at, at
+	if action == "rollback" {
+		return run, removeRun(c, h, w)
+	}
+	end := endRun{status: runInterrupted, at: at, cancel: action, base: w.base, retire: true}
+	return run, end.store(c, w.k)
+}
+
+// removeRun removes the row of a run that isn't inflight, its log and its
+// checkpoints; the answers it brought wait for another run to bring them.
+func removeRun(c *conn, h *head, w runRow) error {
+	run, err := w.run()
+	if err != nil {
+		return err
+	}
+	n := number(w.k, runBits)
+	first, last := span(h.k, logBits)
+	if w.logFrom != 0 {
+		if _, err := c.exec(`DELETE FROM log WHERE k BETWEEN ? AND ? AND run=?`, first, last, n); err != nil {
+			return err
+		}
+	}
+	if err := h.forgetCheckpoints(c, w.id); err != nil {
+		return err
+	}
+	if err := h.reopen(c, run, w); err != nil {
+		return err
+	}
+	_, err = c.exec(`DELETE FROM runs WHERE k=?`, w.k)
+	return err
+}
+
+// forgetCheckpoints removes the checkpoints of a run, and the questions they ask.
+func (h *head) forgetCheckpoints(c *conn, runID string) error {
+	dropped, err := dropCheckpoints(c, h, `run=?`, uuidID(runID))
+	if err != nil || len(dropped) == 0 {
+		return err
+	}
+	gone := map[string]bool{}
+	for _, id := range dropped {
+		gone[id] = true
+	}
+	if h.open > 0 {
+		list, err := pendingQuestions(c, h.k)
+		if err != nil {
+			return err
+		}
+		for _, q := range list {
+			if !gone[q.CheckpointID] {
+				continue
+			}
+			if err := setQuestionStatus(c, h.k, q.ID, interruptSuperseded); err != nil {
+				return err
+			}
+			h.open--
+		}
+	}
+	if !gone[h.head] {
+		return nil
+	}
+	h.head, err = newestRoot(c, h.k)
+	return err
+}
+
+// reopen takes back the answers of a resume that is undone, with its command's writes.
+func (h *head) reopen(c *conn, run thread.Run, w runRow) error {
+	for _, id := range run.Resumes {
+		q, ok, err := loadQuestion(c, h.k, id)
+		if err != nil {
+			return err
+		}
+		if !ok || q.status != interruptAnswered || q.answerRun != run.ID {
+			continue
+		}
+		if q.CheckpointID == "" { // it had no row before
+			if _, err := c.exec(`DELETE FROM interrupts WHERE thread=? AND id=?`, h.k, id); err != nil {
+				return err
+			}
+			continue
+		}
+		_, err = c.exec(`UPDATE interrupts SET status=0, answer=NULL, answered_by='', answered_at=0, answer_run='', fingerprint='' WHERE thread=? AND id=?`, h.k, id)
+		if err != nil {
+			return err
+		}
+		h.open++
+	}
+	if !w.hasWrites() {
+		return nil
+	}
+	_, err := c.exec(`DELETE FROM tasks WHERE thread=? AND checkpoint=? AND task=?`, h.k, uuidID(w.base), uuidID(agent.NullTask))
+	return err
+}
+
+// Rollback implements thread.Runs.
+func (s *Store) Rollback(ctx context.Context, l thread.Lease) error {
+	return s.write(ctx, true, func(t *tx) error {
+		h, err := owned(t.conn, l)
+		if err != nil {
+			return err
+		}
+		w, err := runByNumber(t.conn, l.ThreadID, h.k, h.running)
+		if err != nil {
+			return err
+		}
+		pos, seq, err := logEnd(t.conn, h.k, h.startPos-1, h.startSeq-1)
+		if err != nil {
+			return err
+		}
+		h.nextPos, h.nextSeq = pos+1, seq+1
+		return undo(t.conn, h, w, s.now())
+	})
+}
+
+// undo removes the running run and puts the thread where it was before. Numbers
+// that the run has used are never given again.
+func undo(c *conn, h *head, w runRow, now time.Time) error {
+	base, rest := h.base, h.baseRest
+	h.token++
+	h.stop()
+	if err := removeRun(c, h, w); err != nil {
+		return err
+	}
+	if base != h.head && base != "" {
+		if _, err := findCheckpoint(c, h, "", base); err == nil {
+			h.head = base
+		} else if !isNotFound(err) {
+			return err
+		}
+	}
+	h.rest = rest
+	if h.open > 0 {
+		h.rest = statusInterrupted
+	}
+	h.updated = micros(now)
+	h.settle()
+	return h.save(c)
+}
+
+// DeleteRun implements thread.Runs.
+func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) error {
+	return s.write(ctx, true, func(t *tx) error {
+		w, err := oneRun(t.conn, threadID, runID)
+		if err != nil {
+			return err
+		}
+		h, err := loadHead(t.conn, w.thread)
+		if err != nil {
+			return err
+		}
+		if w.status == runRunning { // its worker finds itself fenced
+			return undo(t.conn, h, w, s.now())
+		}
+		h.unqueue(number(w.k, runBits))
+		if err := deleteEnded(t.conn, h, w); err != nil {
+			return err
+		}
+		h.updated = micros(s.now())
+		h.settle()
+		return h.save(t.conn)
+	})
+}
+
+// deleteEnded removes a run that isn't running. Answers that an ended run brought stay accepted.
+func deleteEnded(c *conn, h *head, w runRow) error {
+	if w.status == runPending {
+		return removeRun(c, h, w)
+	}
+	first, last := span(h.k, logBits)
+	if _, err := c.exec(`DELETE FROM log WHERE k BETWEEN ? AND ? AND run=?`, first, last, number(w.k, runBits)); err != nil {
+		return err
+	}
+	head := h.head
+	if err := h.forgetCheckpoints(c, w.id); err != nil {
+		return err
+	}
+	if h.head != head && h.open == 0 {
+		h.rest = statusIdle
+	}
+	_, err := c.exec(`DELETE FROM runs WHERE k=?`, w.k)
+	return err
+}

@@ -1,0 +1,15 @@
+//go:build unix
+
+package local
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockFile takes the lock of an open file for this process; held tells that another has it.
+func lockFile(f *os.File) (held bool, err error) {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return errors.Is(err, syscall.EWOULDBLOCK), err
+}

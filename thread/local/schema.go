@@ -1,0 +1,252 @@
+package local
+
+import "fmt"
+
+// migrations bring a database from version i to i+1 (PRAGMA user_version). Only
+// ever append to the list.
+var migrations = []string{schemaV1}
+
+// schemaV1: times are microseconds since the epoch, 0 for none. Keys named k
+// are integers of this database; see keys.go for how they are made.
+const schemaV1 = `
+CREATE TABLE threads(
+	k INTEGER PRIMARY KEY,
+	id NOT NULL UNIQUE,
+	created INTEGER NOT NULL,
+	metadata TEXT NOT NULL,
+	config TEXT,
+	temporary INTEGER NOT NULL,
+	expires INTEGER, -- NULL for never
+	ttl TEXT NOT NULL
+);
+CREATE INDEX threads_expires ON threads(expires) WHERE expires IS NOT NULL;
+
+-- What changes with each transition of a thread; absent until the first.
+CREATE TABLE heads(
+	k INTEGER PRIMARY KEY,
+	status INTEGER NOT NULL,
+	rest INTEGER NOT NULL,      -- status when nothing is inflight
+	updated INTEGER NOT NULL,
+	state_updated INTEGER NOT NULL,
+	error TEXT,
+	head NOT NULL,              -- id of the newest root checkpoint
+	generation INTEGER NOT NULL,
+	next_seq INTEGER NOT NULL,  -- what the next owner starts with; behind the reserved range while a run is leased
+	next_pos INTEGER NOT NULL,
+	start_seq INTEGER NOT NULL, -- what the present owner started with
+	start_pos INTEGER NOT NULL,
+	token INTEGER NOT NULL,
+	running INTEGER NOT NULL,   -- number of the run that has been claimed; 0 for none
+	attempt INTEGER NOT NULL,
+	lost INTEGER NOT NULL,      -- leases of the run that ran out
+	released INTEGER NOT NULL,
+	frame_base INTEGER NOT NULL,
+	frame_reserved INTEGER NOT NULL,
+	cancel TEXT NOT NULL,
+	worker TEXT NOT NULL,
+	started INTEGER NOT NULL,
+	base NOT NULL,              -- head and rest when the run was claimed
+	base_rest INTEGER NOT NULL,
+	due INTEGER,                -- when the next claim is possible; NULL when nothing is inflight
+	queue BLOB,                 -- pending runs: number and earliest start
+	runs INTEGER NOT NULL,      -- number of the newest run
+	checkpoints INTEGER NOT NULL, -- number of the newest checkpoint
+	open INTEGER NOT NULL,      -- pending interrupts
+	asked INTEGER NOT NULL,     -- number of the run that raised the generation
+	suspended INTEGER NOT NULL, -- number of the last run of the suspended execution
+	ended INTEGER NOT NULL,
+	last_commit TEXT NOT NULL
+);
+CREATE INDEX heads_due ON heads(due) WHERE due IS NOT NULL;
+CREATE INDEX heads_waiting ON heads(k) WHERE status = 2;
+
+-- Metadata of threads that can be found: digest of key and scalar value, 0 for every thread.
+CREATE TABLE thread_meta(
+	digest INTEGER NOT NULL,
+	created INTEGER NOT NULL,
+	thread INTEGER NOT NULL,
+	PRIMARY KEY(digest, created, thread)
+) WITHOUT ROWID;
+
+CREATE TABLE runs(
+	k INTEGER PRIMARY KEY, -- thread, number
+	id NOT NULL UNIQUE,
+	status INTEGER NOT NULL, -- a running run reads as pending here; see heads.running
+	execution NOT NULL,
+	created INTEGER NOT NULL,
+	updated INTEGER NOT NULL,
+	started INTEGER NOT NULL,
+	ended INTEGER NOT NULL,
+	not_before INTEGER NOT NULL,
+	attempt INTEGER NOT NULL,
+	cancel TEXT NOT NULL,
+	suspended INTEGER NOT NULL,
+	error TEXT,
+	base NOT NULL,
+	log_from INTEGER NOT NULL, -- position of the run's first log entry; 0 for none
+	retire INTEGER,            -- when the execution ended: retention of the log counts from here
+	fingerprint TEXT NOT NULL,
+	last_commit TEXT NOT NULL,
+	doc TEXT NOT NULL          -- what never changes, JSON
+);
+CREATE INDEX runs_retire ON runs(retire) WHERE retire IS NOT NULL;
+
+CREATE TABLE idempotency(
+	thread INTEGER NOT NULL,
+	key TEXT NOT NULL,
+	run INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	PRIMARY KEY(thread, key)
+) WITHOUT ROWID;
+
+CREATE TABLE checkpoints(
+	k INTEGER PRIMARY KEY, -- thread, stored sequence
+	id NOT NULL,
+	parent NOT NULL,
+	ns TEXT NOT NULL,
+	run NOT NULL,
+	step INTEGER NOT NULL,
+	source TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	metadata TEXT NOT NULL,
+	state BLOB NOT NULL
+);
+CREATE INDEX checkpoints_id ON checkpoints(id);
+CREATE INDEX checkpoints_nested ON checkpoints(ns, k) WHERE ns <> '';
+
+CREATE TABLE tasks(
+	thread INTEGER NOT NULL,
+	checkpoint NOT NULL,
+	task NOT NULL,
+	ns TEXT NOT NULL,
+	doc BLOB NOT NULL,
+	PRIMARY KEY(thread, checkpoint, task)
+) WITHOUT ROWID;
+
+CREATE TABLE interrupts(
+	thread INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	status INTEGER NOT NULL,
+	ns TEXT NOT NULL,
+	checkpoint NOT NULL,
+	task NOT NULL,
+	run NOT NULL,
+	generation INTEGER NOT NULL,
+	created INTEGER NOT NULL,
+	value TEXT,
+	schema TEXT,
+	answer TEXT,
+	answered_by TEXT NOT NULL DEFAULT '',
+	answered_at INTEGER NOT NULL DEFAULT 0,
+	answer_run NOT NULL DEFAULT '',
+	fingerprint TEXT NOT NULL DEFAULT '',
+	PRIMARY KEY(thread, id)
+) WITHOUT ROWID;
+
+CREATE TABLE steps(
+	thread INTEGER NOT NULL,
+	origin TEXT NOT NULL,
+	name TEXT NOT NULL,
+	occurrence INTEGER NOT NULL,
+	doc BLOB NOT NULL,
+	PRIMARY KEY(thread, origin, name, occurrence)
+) WITHOUT ROWID;
+
+CREATE TABLE blobs(
+	k INTEGER PRIMARY KEY,
+	thread INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	data BLOB NOT NULL,
+	UNIQUE(thread, id)
+);
+
+CREATE TABLE segments(
+	k INTEGER PRIMARY KEY,
+	thread INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	base TEXT NOT NULL,
+	base_len INTEGER NOT NULL,
+	UNIQUE(thread, id)
+);
+CREATE TABLE segment_entries(
+	k INTEGER PRIMARY KEY, -- segment, position
+	data TEXT NOT NULL
+);
+
+CREATE TABLE log(
+	k INTEGER PRIMARY KEY, -- thread, first position
+	last INTEGER NOT NULL,     -- last position
+	first_seq INTEGER NOT NULL, -- first and last seq in the batch; 0 for none
+	last_seq INTEGER NOT NULL,
+	run INTEGER NOT NULL,      -- number of the run
+	data BLOB NOT NULL
+);
+
+CREATE TABLE assistants(
+	id TEXT PRIMARY KEY,
+	version INTEGER NOT NULL,
+	graph TEXT NOT NULL,
+	created INTEGER NOT NULL,
+	updated INTEGER NOT NULL
+);
+CREATE TABLE assistant_versions(
+	assistant TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	created INTEGER NOT NULL,
+	doc TEXT NOT NULL,
+	PRIMARY KEY(assistant, version)
+);
+
+CREATE TABLE items(
+	namespace TEXT NOT NULL, -- labels joined by a separator that sorts below all others
+	key TEXT NOT NULL,
+	value TEXT NOT NULL,
+	created INTEGER NOT NULL,
+	updated INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	PRIMARY KEY(namespace, key)
+);
+
+CREATE TABLE crons(
+	id TEXT PRIMARY KEY,
+	assistant TEXT NOT NULL,
+	thread TEXT NOT NULL,
+	enabled INTEGER NOT NULL,
+	next INTEGER NOT NULL,
+	created INTEGER NOT NULL,
+	updated INTEGER NOT NULL,
+	doc TEXT NOT NULL
+);
+CREATE INDEX crons_next ON crons(next) WHERE enabled = 1;
+
+CREATE TABLE outbox(
+	id TEXT PRIMARY KEY,
+	thread TEXT NOT NULL,
+	run TEXT NOT NULL,
+	url TEXT NOT NULL,
+	attempt INTEGER NOT NULL,
+	due INTEGER NOT NULL,
+	error TEXT NOT NULL
+);
+CREATE INDEX outbox_due ON outbox(due);
+CREATE INDEX outbox_thread ON outbox(thread);
+`
+
+// migrate brings the schema to the newest version; a newer one is refused.
+func migrate(c *conn) error {
+	var version int64
+	if _, err := c.one(func(r *rows) { version = r.int(0) }, "PRAGMA user_version"); err != nil {
+		return err
+	}
+	if int(version) > len(migrations) {
+		return fmt.Errorf("the data is of version %d; this program knows up to %d", version, len(migrations))
+	}
+	for v := int(version); v < len(migrations); v++ {
+		step := fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA user_version=%d; COMMIT", migrations[v], v+1)
+		if err := c.run(step); err != nil {
+			_ = c.run("ROLLBACK") // the first error is the one that matters
+			return fmt.Errorf("migrate to version %d: %w", v+1, err)
+		}
+	}
+	return nil
+}
