@@ -64,6 +64,20 @@ type finalError struct{ error }
 
 func (finalError) Retryable() bool { return false }
 
+type statusError int
+
+func (e statusError) Error() string   { return "refused" }
+func (e statusError) StatusCode() int { return int(e) }
+
+func TestRefusedRequestsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]bool{400: false, 401: false, 407: false, 408: true, 409: false, 429: true, 500: true, 529: true} {
+		require.Equal(t, want, retryable(t.Context(), agent.RetryPolicy{}, statusError(code)), code)
+	}
+	require.False(t, retryable(t.Context(), agent.RetryPolicy{}, context.Canceled))
+	require.True(t, retryable(t.Context(), agent.RetryPolicy{}, errors.New("broken pipe")))
+}
+
 func TestCallStreamsRetriesAndKeepsTheID(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")

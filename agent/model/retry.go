@@ -9,9 +9,10 @@ import (
 	"github.com/parley-dev/parley/agent"
 )
 
-// retryable reports whether a failed attempt is worth another one. An error
-// can say so itself with a method Retryable() bool; without the policy's or the
-// error's word all is, but for the end of the caller's context.
+// retryable reports whether a failed attempt is worth another one. The policy's
+// word goes first, then the error's own, a method Retryable() bool. Else all is,
+// but for cancelled calls and HTTP requests that were refused: 400–407 and 409,
+// from a StatusCode method (spec/runtime.md 1.14).
 func retryable(ctx context.Context, p agent.RetryPolicy, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -22,6 +23,11 @@ func retryable(ctx context.Context, p agent.RetryPolicy, err error) bool {
 	var own interface{ Retryable() bool }
 	if errors.As(err, &own) {
 		return own.Retryable()
+	}
+	var status interface{ StatusCode() int }
+	if errors.As(err, &status) {
+		code := status.StatusCode()
+		return (code < 400 || code > 407) && code != 409
 	}
 	return !errors.Is(err, context.Canceled)
 }
