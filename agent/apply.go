@@ -101,7 +101,7 @@ func (c *channels) consume(tasks []taskWrites) {
 type write struct {
 	Write
 	taskID string
-	index  int
+	nth    int // earlier writes of the task to the same channel
 }
 
 // group collects the writes by channel, in task order; channels that don't exist are dropped.
@@ -116,10 +116,21 @@ func group(g *Graph, tasks []taskWrites) ([]string, map[string][]write) {
 			if _, ok := byChannel[w.Channel]; !ok {
 				order = append(order, w.Channel)
 			}
-			byChannel[w.Channel] = append(byChannel[w.Channel], write{Write: w, taskID: t.id, index: i})
+			byChannel[w.Channel] = append(byChannel[w.Channel], write{Write: w, taskID: t.id, nth: writesTo(t.writes[:i], w.Channel)})
 		}
 	}
 	return order, byChannel
+}
+
+// writesTo counts the writes to a channel.
+func writesTo(writes []Write, channel string) int {
+	n := 0
+	for _, w := range writes {
+		if w.Channel == channel {
+			n++
+		}
+	}
+	return n
 }
 
 // idle tells whether nothing triggers a node.

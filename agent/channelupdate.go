@@ -78,6 +78,10 @@ func (s *channelSpec) conflict(writes []write) error {
 		"Invalid update for channel %q with values %s: LastValue can only receive one value per step. Use a reducer to combine several values.", s.name, list)}
 }
 
+func (s *channelSpec) overwrittenTwice() error {
+	return &InvalidUpdateError{Code: codeConcurrentUpdate, Message: fmt.Sprintf("Can receive only one Overwrite value per step for channel %q.", s.name)}
+}
+
 func (s *channelSpec) updateReducer(old *Value, writes []write) (*Value, error) {
 	var updates []json.RawMessage
 	var base json.RawMessage
@@ -92,7 +96,7 @@ func (s *channelSpec) updateReducer(old *Value, writes []write) (*Value, error) 
 			continue
 		}
 		if overwritten {
-			return nil, &InvalidUpdateError{Code: codeConcurrentUpdate, Message: fmt.Sprintf("Can receive only one Overwrite value per step for channel %q.", s.name)}
+			return nil, s.overwrittenTwice()
 		}
 		overwritten, base = true, v
 	}

@@ -127,7 +127,9 @@ type StepStatus string
 const (
 	StepStarted StepStatus = "started" // only written ahead for AtMostOnce steps
 	StepDone    StepStatus = "done"
-	StepFailed  StepStatus = "failed"
+	// StepFailed with an Error is a failure that the node has lived with: a pass
+	// over the node gets it again. Without one the next pass runs the step again.
+	StepFailed StepStatus = "failed"
 )
 
 // StepRecord is one journaled step. Its key is (Origin, Name, Occurrence) (decisions 6).

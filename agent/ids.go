@@ -86,9 +86,9 @@ func namedInterruptID(taskNS, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// messageID is the id of the n-th message without id in the i-th write of a task (spec/runtime.md 9, no. 18).
-func messageID(taskID string, i, n int) string {
-	return derivedID(taskID, "message", strconv.Itoa(i), strconv.Itoa(n))
+// messageID is the id of the n-th message without id in a task's i-th write to a channel (spec/runtime.md 9, no. 18).
+func messageID(taskID, channel string, i, n int) string {
+	return derivedID(taskID, "message", channel, strconv.Itoa(i), strconv.Itoa(n))
 }
 
 // pullPath and sendPath are the sortable forms of task paths (spec/runtime.md 1.4).

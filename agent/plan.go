@@ -23,8 +23,9 @@ type plannedTask struct {
 	ns string
 	// origin keys the task's journal (decisions 6).
 	origin string
-	// failed is the error that a handler task handles; failedInput the failed node's input.
-	failed *ErrorInfo
+	// handles is the failed task that an error handler handles, failed its error; nil for others.
+	handles *plannedTask
+	failed  *ErrorInfo
 }
 
 // push tells whether a Send (or an error) started the task.

@@ -2,19 +2,26 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 )
 
 // StepOption configures Step.
 type StepOption func(*stepOptions)
 
-type stepOptions struct{}
+type stepOptions struct {
+	atMostOnce bool
+	timeout    time.Duration
+}
 
 // AtMostOnce asks a person when a crash left the outcome of the step unknown (decisions 6). Default: AtLeastOnce, the step runs again.
-func AtMostOnce() StepOption { panic("unimplemented") }
+func AtMostOnce() StepOption { return func(o *stepOptions) { o.atMostOnce = true } }
 
-// StepTimeoutOf bounds one attempt of the step.
-func StepTimeoutOf(d time.Duration) StepOption { panic("unimplemented") }
+// StepTimeoutOf bounds one attempt of the step. Of an AtMostOnce step that ran
+// into it the outcome is unknown.
+func StepTimeoutOf(d time.Duration) StepOption { return func(o *stepOptions) { o.timeout = d } }
 
 // StepContext is what a durable step gets. It offers no Interrupt and no Step.
 type StepContext interface {
@@ -24,8 +31,168 @@ type StepContext interface {
 	Attempt() int
 }
 
+type stepContext struct {
+	context.Context
+	key     string
+	attempt int
+}
+
+func (c *stepContext) IdempotencyKey() string { return c.key }
+func (c *stepContext) Attempt() int           { return c.attempt }
+
 // Step runs fn once and journals its result: when the task runs again after a
 // suspension or a crash, the recorded result is returned and fn isn't called.
+// A step is known by its name and the number of calls of that name before it
+// in the task. An error of fn is returned as it is; it is recorded if the node goes on and
+// suspends, otherwise another attempt of the task calls fn again.
 func Step[T any](ctx Context, name string, fn func(ctx StepContext) (T, error), opts ...StepOption) (T, error) {
-	panic("unimplemented")
+	var out T
+	var o stepOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	raw, err := ctx.task().step(name, o, func(sc StepContext) (json.RawMessage, error) {
+		v, err := fn(sc)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := encode(v)
+		if err != nil {
+			return nil, fmt.Errorf("agent: encode the result of step %q: %w", name, err)
+		}
+		return raw, nil
+	})
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, fmt.Errorf("agent: recorded result of step %q: %w", name, err)
+	}
+	return out, nil
+}
+
+// unknownOutcome is what a person is asked when it isn't known whether a step took place.
+type unknownOutcome struct {
+	Type           string `json:"type"` // unknown_outcome
+	Step           string `json:"step"`
+	IdempotencyKey string `json:"idempotency_key"`
+}
+
+// unknownOutcomeSchema describes the answers: run the step again, take it as
+// done with a result, or let it fail.
+var unknownOutcomeSchema = json.RawMessage(`{"type":"object","required":["type"],"properties":{"type":{"enum":["retry","done","fail"]},"result":true,"message":{"type":"string"}}}`)
+
+// step carries out a durable step (spec/runtime.md 9.1).
+func (c *taskContext) step(name string, o stepOptions, fn func(StepContext) (json.RawMessage, error)) (json.RawMessage, error) {
+	if c.loop == nil {
+		return nil, fmt.Errorf("agent: step %q outside of a run", name)
+	}
+	c.mu.Lock()
+	if c.steps == nil {
+		c.steps = map[string]int{}
+	}
+	key := stepKey{name: name, occurrence: c.steps[name]}
+	c.steps[name]++
+	c.mu.Unlock()
+
+	j := &c.run.journal
+	if err := j.load(c); err != nil {
+		return nil, err
+	}
+	rec := j.get(key)
+	switch rec.Status {
+	case StepDone:
+		return rec.Result, nil
+	case StepFailed:
+		if rec.recorded {
+			return nil, &NamedError{Name: rec.Error.Name, Message: rec.Error.Message}
+		}
+	case StepStarted:
+		if o.atMostOnce {
+			raw, again, err := c.askOutcome(key, rec)
+			if !again {
+				return raw, err
+			}
+		}
+	}
+	rec.Origin, rec.Name, rec.Occurrence = c.planned.origin, key.name, key.occurrence
+	rec.Attempt++
+	rec.pass = c.attempt
+	return c.runStep(key, rec, o, fn)
+}
+
+// runStep calls the step's function and journals what comes of it.
+func (c *taskContext) runStep(key stepKey, rec journaled, o stepOptions, fn func(StepContext) (json.RawMessage, error)) (json.RawMessage, error) {
+	if err := c.Err(); err != nil {
+		return nil, context.Cause(c)
+	}
+	if o.atMostOnce { // written ahead, so that a crash is noticed
+		rec.Status, rec.Result, rec.Error = StepStarted, nil, nil
+		if err := c.journal(key, rec); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancelCause(c.Context)
+	defer cancel(nil)
+	if o.timeout > 0 {
+		stop := expire(ctx, c.exec.Clock, o.timeout, cancel, errStepExpired)
+		defer stop()
+	}
+	raw, err := fn(&stepContext{Context: ctx, key: c.idempotencyKey(key), attempt: rec.Attempt})
+	if err == nil {
+		rec.Status, rec.Result, rec.Error = StepDone, raw, nil
+		return raw, c.journal(key, rec)
+	}
+	if ctx.Err() != nil && o.atMostOnce {
+		return nil, err // cut off: it stays started
+	}
+	if errors.Is(context.Cause(ctx), errStepExpired) {
+		err = &NamedError{Name: "StepTimeoutError", Message: fmt.Sprintf("Step %q did not end within %s", key.name, o.timeout)}
+	}
+	rec.Status, rec.Result, rec.Error = StepFailed, nil, ErrorInfoOf(err)
+	if o.atMostOnce { // known to have failed: without an error on record another attempt runs it again
+		known := rec
+		known.Error = nil
+		if jerr := c.journal(key, known); jerr != nil {
+			return nil, jerr
+		}
+	}
+	c.run.journal.put(key, rec)
+	return nil, err
+}
+
+var errStepExpired = errors.New("agent: step timeout")
+
+// askOutcome asks a person about a step that was started and never ended. again
+// says that it is to run.
+func (c *taskContext) askOutcome(key stepKey, rec journaled) (raw json.RawMessage, again bool, err error) {
+	answer, err := c.ask(
+		unknownOutcome{Type: "unknown_outcome", Step: key.name, IdempotencyKey: c.idempotencyKey(key)},
+		interruptOptions{name: fmt.Sprintf("step:%s:%d:%d", key.name, key.occurrence, rec.Attempt), schema: unknownOutcomeSchema})
+	if err != nil {
+		return nil, false, err
+	}
+	var decision struct {
+		Type    string          `json:"type"`
+		Result  json.RawMessage `json:"result"`
+		Message string          `json:"message"`
+	}
+	if json.Unmarshal(answer, &decision.Type) != nil { // a plain word will do
+		if err := json.Unmarshal(answer, &decision); err != nil {
+			return nil, false, fmt.Errorf("agent: decision about step %q: %w", key.name, err)
+		}
+	}
+	switch decision.Type {
+	case "retry":
+		return nil, true, nil
+	case "done":
+		rec.Status, rec.Result = StepDone, orNull(decision.Result)
+		return rec.Result, false, c.journal(key, rec)
+	case "fail":
+		if decision.Message == "" {
+			decision.Message = fmt.Sprintf("Step %q was given up", key.name)
+		}
+		return nil, false, &NamedError{Name: "StepError", Message: decision.Message}
+	}
+	return nil, false, fmt.Errorf("agent: decision about step %q: unknown type %q", key.name, decision.Type)
 }

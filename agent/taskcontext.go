@@ -2,7 +2,12 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +17,29 @@ type taskContext struct {
 	exec    *Execution
 	planned *plannedTask
 	attempt int
-	ids     int
+	// loop and run are nil outside of a run (state updates).
+	loop *loop
+	run  *taskRun
+	// begun is set once the task's namespace has started.
+	begun atomic.Bool
+	meta  func() MessageMeta
+
+	mu    sync.Mutex
+	ids   int
+	kinds map[string]int // ids given out by nextID
+	asks  asks
+	steps map[string]int // calls of each step
+	// calls counts nested graphs; pend is what they left to commit.
+	calls   int
+	pend    Commit
+	stopped bool // a nested graph stands at a breakpoint
+}
+
+// context makes the Context of an attempt.
+func (l *loop) context(ctx context.Context, t *taskRun, attempt int) *taskContext {
+	c := &taskContext{Context: ctx, exec: l.r.exec, planned: t.planned, attempt: attempt, loop: l, run: t}
+	c.meta = sync.OnceValue(c.messageMeta)
+	return c
 }
 
 func (c *taskContext) task() *taskContext  { return c }
@@ -30,9 +57,85 @@ func (c *taskContext) Now() time.Time      { return c.exec.Clock.Now() }
 
 func (c *taskContext) Sleep(d time.Duration) error { return c.exec.Clock.Sleep(c, d) }
 
-func (c *taskContext) Write(value any) {}
+// Write implements Context. What can't be encoded is shown as text.
+func (c *taskContext) Write(value any) {
+	if c.loop == nil {
+		return
+	}
+	raw, err := encode(value)
+	if err != nil {
+		raw = appendString(nil, fmt.Sprint(value))
+	}
+	r := c.loop.r
+	r.emit(c.loop.ns, Event{Kind: CustomWritten, At: r.now(), NS: c.loop.ns, Payload: Custom{Value: raw}})
+}
 
 func (c *taskContext) NewID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.ids++
 	return derivedID(c.planned.id, "id", strconv.Itoa(c.ids))
+}
+
+// emit hands on an event on the task's namespace.
+func (c *taskContext) emit(k Kind, payload any) {
+	if c.loop == nil {
+		return
+	}
+	r := c.loop.r
+	e := Event{Kind: k, At: r.now(), NS: c.planned.ns, Payload: payload}
+	if c.begun.Load() && r.broken() == nil {
+		r.exec.Recorder.Emit(e)
+		return
+	}
+	r.emit(c.planned.ns, e)
+	c.begun.Store(true)
+}
+
+// close moves what the attempt gathered to the task's result.
+func (c *taskContext) close(res *taskResult) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	res.pend, c.pend = c.pend, Commit{}
+	res.asked, res.raised, res.nested = c.asks.all(c.run.before, c.loop.answers), c.asks.raised, c.asks.nested
+	switch {
+	case c.asks.suspended:
+		res.kind = taskSuspended
+		res.pend.Steps = append(res.pend.Steps, c.run.journal.failures(c.attempt)...)
+	case c.stopped:
+		res.kind = taskStopped
+	}
+}
+
+// messageMeta describes the task to readers of its messages.
+func (c *taskContext) messageMeta() MessageMeta {
+	m := MessageMeta{
+		Node: c.planned.node.name, Step: c.planned.step, Triggers: c.planned.triggers, Path: c.planned.pathJSON,
+		CheckpointNS: c.planned.ns, Tags: c.planned.node.tags,
+	}
+	for k, v := range c.planned.node.metadata {
+		if raw, err := encode(v); err == nil {
+			if m.Extra == nil {
+				m.Extra = map[string]json.RawMessage{}
+			}
+			m.Extra[k] = raw
+		}
+	}
+	return m
+}
+
+// nestedMetadata is the metadata of checkpoints of a graph that the task runs (spec/rest-api.md 5.1).
+func (c *taskContext) nestedMetadata(ns string) map[string]json.RawMessage {
+	m := maps.Clone(c.loop.r.metadata)
+	triggers, err := encode(c.planned.triggers)
+	if err != nil { // strings always encode
+		panic(err)
+	}
+	m["langgraph_step"] = json.RawMessage(strconv.Itoa(c.planned.step))
+	m["langgraph_node"] = appendString(nil, c.planned.node.name)
+	m["langgraph_triggers"] = triggers
+	m["langgraph_path"] = c.planned.pathJSON
+	m["langgraph_checkpoint_ns"] = appendString(nil, c.planned.ns)
+	m["checkpoint_ns"] = appendString(nil, ns)
+	return m
 }

@@ -24,7 +24,13 @@ func (g *Graph) writersOf(ctx Context, n *node, u Update, ch *channels, taskID s
 	if err := w.add(u); err != nil {
 		return nil, err
 	}
-	writes := w.writes
+	edges, err := g.edgeWrites(ctx, n, &w, ch)
+	return append(w.writes, edges...), err
+}
+
+// edgeWrites returns the writes of the edges that leave a node after its update.
+func (g *Graph) edgeWrites(ctx Context, n *node, w *updateWriter, ch *channels) ([]Write, error) {
+	var writes []Write
 	for _, e := range g.edges {
 		if e.from == n.name && e.to != End {
 			writes = append(writes, Write{Channel: branchChannel(e.to), Value: jsonNull})
@@ -39,7 +45,7 @@ func (g *Graph) writersOf(ctx Context, n *node, u Update, ch *channels, taskID s
 		return writes, nil
 	}
 	local := ch.clone()
-	if err := local.apply([]taskWrites{{id: taskID, name: n.name, path: nullPath, writes: w.writes}}); err != nil {
+	if err := local.applyAll([]taskWrites{{id: w.taskID, name: n.name, path: nullPath, writes: w.writes}}); err != nil {
 		return nil, err
 	}
 	in := taskInput{state: local.state(g.keys)}
@@ -90,6 +96,11 @@ type updateWriter struct {
 	writes []Write
 	// dropped are the unknown keys.
 	dropped []string
+	// plain are the writes that were returned as Values, not by a Command:
+	// their messages are streamed (spec/streaming-protocol.md 3.9).
+	plain []write
+	// returned is set once there was an update, be it empty.
+	returned bool
 }
 
 func (w *updateWriter) add(u Update) error {
@@ -97,11 +108,21 @@ func (w *updateWriter) add(u Update) error {
 	case nil:
 		return nil
 	case Values:
-		return w.addValues(u)
+		w.returned = w.returned || u != nil
+		start := len(w.writes)
+		if err := w.addValues(u); err != nil {
+			return err
+		}
+		for i := start; i < len(w.writes); i++ {
+			wr := w.writes[i]
+			w.plain = append(w.plain, write{Write: wr, taskID: w.taskID, nth: writesTo(w.writes[:i], wr.Channel)})
+		}
+		return nil
 	case *Command:
 		if u == nil {
 			return nil
 		}
+		w.returned = true
 		if u.Parent {
 			return &parentCommand{cmd: u}
 		}
@@ -165,7 +186,7 @@ func (w *updateWriter) set(key string, v any) error {
 	}
 	spec := w.g.specs[key]
 	if spec.kind == kindMessages {
-		wr, err := messageWrite(key, v, w.taskID, len(w.writes))
+		wr, err := messageWrite(key, v, w.taskID, writesTo(w.writes, key))
 		if err != nil {
 			return err
 		}
