@@ -1,0 +1,39 @@
+package main
+
+import (
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/bench"
+	graphs "github.com/parley-dev/parley/agent/conformance"
+	"github.com/parley-dev/parley/agent/demo"
+	"github.com/parley-dev/parley/server"
+	"github.com/parley-dev/parley/server/conformance"
+)
+
+// sets are the agents that --agents can choose; the first is the default. Only
+// the conformance sets allow the store to be emptied.
+func sets() []server.Set {
+	return []server.Set{
+		{Name: "demo", Options: agents(demo.Agents)},
+		{Name: "bench", Options: agents(bench.Agents)},
+		{Name: "conformance", Options: func() server.Options {
+			return server.Options{
+				Agents: graphs.MainSet(), Routes: conformance.Routes(), Truncate: true,
+				UI: map[string]server.UI{"agent-alias": conformance.UI()},
+			}
+		}},
+		{Name: "conformance-auth", Options: func() server.Options {
+			return server.Options{
+				Agents: graphs.AuthSet(), Auth: conformance.Auth(), Truncate: true,
+				UI: map[string]server.UI{"agent": conformance.UI()},
+			}
+		}},
+		{Name: "conformance-embed", Options: func() server.Options {
+			return server.Options{Agents: graphs.EmbedSet(), NoEventIDs: true, Truncate: true}
+		}},
+	}
+}
+
+// agents makes a set of plain agents.
+func agents(list func() []agent.Agent) func() server.Options {
+	return func() server.Options { return server.Options{Agents: list()} }
+}

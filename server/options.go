@@ -1,0 +1,142 @@
+package server
+
+import (
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/server/auth"
+	"github.com/parley-dev/parley/thread"
+)
+
+// Defaults of Options.
+const (
+	DefaultAddr    = "127.0.0.1:2024"
+	DefaultDataDir = "./.parley"
+)
+
+// Options configure a Server. The zero value serves no agent on
+// 127.0.0.1:2024 with its data in ./.parley.
+type Options struct {
+	// Agents are the graphs that runs can be created for; their names must differ.
+	Agents []agent.Agent
+
+	// Store keeps the data. Default: an embedded store in DataDir. The server closes it.
+	Store thread.Store
+	// DataDir is the embedded store's directory. Default: DefaultDataDir.
+	DataDir string
+	// Ephemeral keeps everything in memory instead.
+	Ephemeral bool
+
+	// Addr is where Start listens. Default: DefaultAddr.
+	Addr string
+	// CORS says which origins may call; default: every origin, without credentials.
+	CORS CORS
+	// TrustedProxies are the address ranges (CIDR) whose X-Forwarded-For is
+	// believed. Default: none, the peer's address is the client's.
+	TrustedProxies []string
+	// Limits bound requests.
+	Limits Limits
+
+	// Auth decides who may do what. Nil: everything is allowed.
+	Auth *auth.Hooks
+	// Routes registers routes of the deployment. They are consulted before the
+	// built-in ones, and middleware added with Use wraps those, too.
+	Routes func(e *echo.Echo)
+	// PublicRoutes serves the routes of Routes without asking Auth. Default: they are asked like all others.
+	PublicRoutes bool
+	// Middleware wraps every route; the first is the outermost.
+	Middleware []echo.MiddlewareFunc
+	// UI are user interface bundles by name, served under /ui/{name}.
+	UI map[string]UI
+
+	// GraphDefaults give the system assistants their config and context, by graph id.
+	GraphDefaults map[string]thread.GraphDefault
+	// Workers is how many runs execute at once. Default: 64.
+	Workers int
+	// Lease is how long a run stays with a worker that gives no sign of life. Default: 10 s.
+	Lease time.Duration
+	// LogRetention is how long the log of a finished execution can be replayed. Default: 24 h.
+	LogRetention time.Duration
+	// OnInputWhileInterrupted is what new input does to a pending question:
+	// "restart" (default) drops it, "error" refuses the input (decisions 13).
+	OnInputWhileInterrupted string
+	// WebhookSecret signs webhooks; "" sends them unsigned.
+	WebhookSecret string
+
+	// NoEventIDs leaves out ids and the Location header of streams, so that clients don't reconnect (decisions 11).
+	NoEventIDs bool
+	// Truncate serves POST /internal/truncate, which empties the store. For tests only.
+	Truncate bool
+
+	// Version is shown by /info. Default: the module's version.
+	Version string
+	// Logger default: slog.Default().
+	Logger *slog.Logger
+
+	// Sets are named collections of agents among which the command line's
+	// --agents chooses; only Main looks at them. Default: none, Agents are served.
+	Sets []Set
+}
+
+// Set is a named collection of agents with all they need around them.
+type Set struct {
+	Name string
+	// Options returns what the set adds; called when the set is chosen.
+	Options func() Options
+}
+
+// Limits bound requests.
+type Limits struct {
+	// Body is the largest request body in bytes. Default: 32 MiB.
+	Body int64
+	// Header is the largest size of a request's headers in bytes. Default: 64 KiB.
+	Header int
+	// HeaderTime is how long a client may take to send its headers. Default: 5 s.
+	HeaderTime time.Duration
+	// Idle is how long an unused connection is kept. Default: 120 s.
+	Idle time.Duration
+	// Depth is how deep JSON may be nested. Default: 512.
+	Depth int
+	// Page is the greatest limit of a listing. Default: 1000.
+	Page int
+}
+
+// withDefaults fills in what is zero.
+func (l Limits) withDefaults() Limits {
+	if l.Body == 0 {
+		l.Body = 32 << 20
+	}
+	if l.Header == 0 {
+		l.Header = 64 << 10
+	}
+	if l.HeaderTime == 0 {
+		l.HeaderTime = 5 * time.Second
+	}
+	if l.Idle == 0 {
+		l.Idle = 2 * time.Minute
+	}
+	if l.Depth == 0 {
+		l.Depth = 512
+	}
+	if l.Page == 0 {
+		l.Page = 1000
+	}
+	return l
+}
+
+// UI is a bundle of user interface components in plain JavaScript or TypeScript
+// with JSX. Entry's default export maps component names to React components. It
+// is built on first use.
+type UI struct {
+	// Files hold the sources; imports between them are relative.
+	Files fs.FS
+	// Entry is the file to start from.
+	Entry string
+	// Build turns the sources into files by name: entrypoint.js and, if there
+	// is any, entrypoint.css.
+	Build func(name string, ui UI) (map[string][]byte, error)
+}

@@ -1,0 +1,238 @@
+// Package server is Parley's HTTP server: the LangGraph REST and SSE API over
+// the threads of package thread. It decodes, authorises, calls and encodes; no
+// rule of the business lives here.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/stream"
+	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/local"
+)
+
+// Server serves agents over HTTP.
+type Server struct {
+	opts    Options
+	limits  Limits
+	log     *slog.Logger
+	version string
+	svc     *thread.Service
+	hub     *stream.Hub
+	store   thread.Store
+	ip      echo.IPExtractor
+	custom  *echo.Echo // nil without Options.Routes
+	handler http.Handler
+	http    *http.Server
+	bundles bundles
+	metrics metrics
+
+	// life ends when the server begins to shut down: streams and waits end with it.
+	life      context.Context //nolint:containedctx // the server's own lifetime, not a request's
+	endLife   context.CancelFunc
+	startOnce sync.Once
+	startErr  error
+}
+
+// New checks the options, opens the store and returns a server that is not yet
+// serving. Shutdown releases what New opened.
+func New(o Options) (*Server, error) {
+	s := &Server{opts: o, limits: o.Limits.withDefaults(), log: o.Logger, version: o.Version}
+	s.life, s.endLife = context.WithCancel(context.Background())
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	if s.version == "" {
+		s.version = moduleVersion()
+	}
+	cors, err := newCORS(o.CORS)
+	if err != nil {
+		return nil, err
+	}
+	if s.ip, err = ipExtractor(o.TrustedProxies); err != nil {
+		return nil, err
+	}
+	if err := o.Auth.Check(); err != nil {
+		return nil, err
+	}
+	if err := checkAgents(o.Agents); err != nil {
+		return nil, err
+	}
+	if s.store, err = openStore(o); err != nil {
+		return nil, err
+	}
+	s.hub = stream.NewHub(stream.HubOptions{})
+	s.svc, err = thread.NewService(thread.Options{
+		Store: s.store, Publisher: s.hub, Agents: o.Agents, Logger: s.log, Workers: o.Workers, Lease: o.Lease,
+		LogRetention: o.LogRetention, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
+		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("server: %w", err), s.store.Close())
+	}
+	s.hub.SetSource(source{s.svc})
+	s.handler = s.recover(cors.wrap(s.measure(s.router())))
+	s.http = &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: s.limits.Idle,
+		MaxHeaderBytes: s.limits.Header, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	} // no WriteTimeout: it would cut streams; they bound each write themselves (D-64)
+	s.http.RegisterOnShutdown(s.stopStreams)
+	return s, nil
+}
+
+// checkAgents refuses agents without a name and names that occur twice.
+func checkAgents(agents []agent.Agent) error {
+	seen := map[string]bool{}
+	for _, a := range agents {
+		switch name := a.Name(); {
+		case name == "":
+			return errors.New("server: an agent has no name")
+		case seen[name]:
+			return fmt.Errorf("server: two agents are named %q", name)
+		default:
+			seen[name] = true
+		}
+	}
+	return nil
+}
+
+// openStore opens the store that the options ask for.
+func openStore(o Options) (thread.Store, error) {
+	if o.Store != nil {
+		return o.Store, nil
+	}
+	dir := o.DataDir
+	if dir == "" {
+		dir = DefaultDataDir
+	}
+	store, err := local.Open(context.Background(), local.Options{Dir: dir, Ephemeral: o.Ephemeral, Logger: o.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return store, nil
+}
+
+// ipExtractor finds a client's address. X-Forwarded-For counts only from trusted proxies.
+func ipExtractor(proxies []string) (echo.IPExtractor, error) {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect(), nil
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, p := range proxies {
+		_, network, err := net.ParseCIDR(p)
+		if err != nil {
+			return nil, fmt.Errorf("server: TrustedProxies: %w", err)
+		}
+		trust = append(trust, echo.TrustIPRange(network))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...), nil
+}
+
+// Handler returns the server's handler, for servers of one's own; call Start before its first request.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Service is the durable truth behind the server, for routes of the deployment.
+func (s *Server) Service() *thread.Service { return s.svc }
+
+// Start brings up the workers. Serve does it, too; starting twice is harmless.
+func (s *Server) Start(ctx context.Context) error {
+	s.startOnce.Do(func() { s.startErr = s.svc.Start(ctx) })
+	return s.startErr
+}
+
+// Serve answers requests on l until Shutdown; it returns nil then.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.Start(context.Background()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// ListenAndServe is Serve on Options.Addr.
+func (s *Server) ListenAndServe() error {
+	addr := s.opts.Addr
+	if addr == "" {
+		addr = DefaultAddr
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	return s.Serve(l)
+}
+
+// Shutdown ends the server: no new connections, open streams are cut (clients
+// then reconnect elsewhere), running supersteps may finish until ctx ends, and
+// the store is closed.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stopStreams()
+	err := s.http.Shutdown(ctx)
+	if err != nil { // handlers that didn't end in time
+		err = errors.Join(err, s.http.Close())
+	}
+	if s.started() {
+		err = errors.Join(err, s.svc.Stop(ctx))
+	}
+	return errors.Join(err, s.store.Close())
+}
+
+// started reports whether Start was called, and keeps it from happening later.
+func (s *Server) started() bool {
+	started := true
+	s.startOnce.Do(func() { started, s.startErr = false, errShuttingDown })
+	return started && s.startErr == nil
+}
+
+// stopStreams ends all streams and waits.
+func (s *Server) stopStreams() {
+	s.endLife()
+	s.hub.Close()
+}
+
+func (s *Server) isStopping() bool { return s.life.Err() != nil }
+
+// untilShutdown returns a context that ends with ctx or with the server.
+func (s *Server) untilShutdown(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// source lets the hub read what is stored.
+type source struct{ svc *thread.Service }
+
+func (r source) ReadLog(ctx context.Context, threadID string, after int64, limit int) ([]thread.Entry, error) {
+	return r.svc.Store().ReadLog(ctx, threadID, after, limit)
+}
+
+func (r source) ReadRunLog(ctx context.Context, threadID, runID string, after int64, limit int) ([]thread.Entry, error) {
+	return r.svc.Store().ReadRunLog(ctx, threadID, runID, after, limit)
+}
+
+func (r source) LogStart(ctx context.Context, threadID string) (int64, error) {
+	return r.svc.Store().LogStart(ctx, threadID)
+}
+
+func (r source) GetRun(ctx context.Context, threadID, runID string) (thread.Run, error) {
+	return r.svc.GetRun(ctx, threadID, runID)
+}
+
+func (r source) Materialize(ctx context.Context, threadID, ns, checkpointID string) (*agent.State, error) {
+	return r.svc.Materialize(ctx, threadID, ns, checkpointID)
+}
+
+// shutdownGrace is how long Main lets running supersteps finish.
+const shutdownGrace = 10 * time.Second

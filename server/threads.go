@@ -1,0 +1,393 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/server/auth"
+	"github.com/parley-dev/parley/thread"
+)
+
+var errThreadExists = &textError{http.StatusConflict, "Thread already exists"}
+
+// createThread is POST /threads.
+func (s *Server) createThread(c echo.Context) error {
+	f, err := s.object(c)
+	if err != nil {
+		return err
+	}
+	create := thread.CreateThread{
+		ID: f.uuid("thread_id"), Metadata: f.keyed("metadata"),
+		DoNothing:  f.enum("if_exists", "raise", "raise", "do_nothing") == "do_nothing",
+		Supersteps: supersteps(f),
+	}
+	create.TTLMinutes, create.TTLStrategy = ttl(f)
+	if err := f.err(); err != nil {
+		return err
+	}
+	if len(create.Supersteps) > 0 && create.Metadata["graph_id"] == nil {
+		id := create.ID
+		if id == "" {
+			id = "(new)"
+		}
+		return &thread.NoGraphError{ThreadID: id}
+	}
+	filter, value, err := s.allow(c, "threads", "create", func(v auth.Value) {
+		v["thread_id"], v["metadata"] = encode(nullable(create.ID)), metadataOf(create.Metadata)
+		v["if_exists"] = encode(map[bool]string{true: "do_nothing", false: "raise"}[create.DoNothing])
+	})
+	if err != nil {
+		return err
+	}
+	create.Metadata = metadataFrom(value, create.Metadata)
+	ctx := c.Request().Context()
+	if create.ID != "" && len(filter) > 0 {
+		switch old, err := s.svc.GetThread(ctx, create.ID); {
+		case err == nil && !filter.Matches(old.Metadata):
+			return errThreadExists
+		case err != nil && !errors.Is(err, thread.ErrNotFound):
+			return err
+		}
+	}
+	t, err := s.svc.CreateThread(ctx, create)
+	switch {
+	case errors.Is(err, thread.ErrExists):
+		return errThreadExists
+	case err != nil:
+		return err
+	case filter.Matches(create.Metadata) && !filter.Matches(t.Metadata):
+		return errThreadExists // someone else's, created since the look
+	}
+	return s.sendThread(c, t)
+}
+
+// sendThread sends a thread with its values.
+func (s *Server) sendThread(c echo.Context, t thread.Thread) error {
+	v, err := s.svc.ViewThread(c.Request().Context(), t)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, threadJSON(v))
+}
+
+// supersteps reads the history that a new thread starts with.
+func supersteps(f *fields) [][]agent.Edit {
+	raw := f.raw("supersteps")
+	if raw == nil {
+		return nil
+	}
+	var steps []json.RawMessage
+	if kindOf(raw) != "array" || json.Unmarshal(raw, &steps) != nil {
+		f.wrong("supersteps", "array")
+		return nil
+	}
+	out := make([][]agent.Edit, 0, len(steps))
+	for i, raw := range steps {
+		step, ok := newFields(raw, "supersteps", i)
+		if !ok {
+			f.fault("supersteps", "Expected object", i)
+			continue
+		}
+		var updates []json.RawMessage
+		if kindOf(step.values["updates"]) != "array" || json.Unmarshal(step.values["updates"], &updates) != nil {
+			f.fault("supersteps", "Expected array", i, "updates")
+			continue
+		}
+		edits := make([]agent.Edit, 0, len(updates))
+		for j, raw := range updates {
+			u, ok := newFields(raw, "supersteps", i, "updates", j)
+			if !ok {
+				f.fault("supersteps", "Expected object", i, "updates", j)
+				continue
+			}
+			u.require("as_node")
+			edit := agent.Edit{Values: u.values["values"], AsNode: u.str("as_node")}
+			command, err := agent.ParseCommand(u.object("command"))
+			if err != nil {
+				u.fault("command", err.Error())
+			}
+			edit.Command = command
+			f.issues = append(f.issues, u.issues...)
+			edits = append(edits, edit)
+		}
+		out = append(out, edits)
+	}
+	return out
+}
+
+// ttl reads {"ttl": minutes, "strategy": …}, or the minutes alone.
+func ttl(f *fields) (minutes float64, strategy string) {
+	raw := f.raw("ttl")
+	switch kindOf(raw) {
+	case "":
+		return 0, ""
+	case "number":
+		return f.number("ttl", 0), "delete"
+	case "object":
+		t, _ := newFields(raw, f.at("ttl")...)
+		minutes, strategy = t.number("ttl", 0), t.enum("strategy", "delete", "delete", "keep_latest")
+		f.issues = append(f.issues, t.issues...)
+		return minutes, strategy
+	}
+	f.wrong("ttl", "object")
+	return 0, ""
+}
+
+// getThread is GET /threads/{thread_id}.
+func (s *Server) getThread(c echo.Context) error {
+	id, err := uuidParam(c, "thread_id")
+	if err != nil {
+		return err
+	}
+	if err := s.allowThread(c, "read", id); err != nil {
+		return err
+	}
+	t, err := s.svc.GetThread(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return s.sendThread(c, t)
+}
+
+// patchThread is PATCH /threads/{thread_id}.
+func (s *Server) patchThread(c echo.Context) error {
+	id, err := uuidParam(c, "thread_id")
+	if err != nil {
+		return err
+	}
+	f, err := s.object(c)
+	if err != nil {
+		return err
+	}
+	patch := thread.ThreadPatch{Metadata: f.keyed("metadata")}
+	minutes, strategy := ttl(f)
+	if err := f.err(); err != nil {
+		return err
+	}
+	if strategy != "" {
+		expires := now().Add(minutesOf(minutes))
+		patch.ExpiresAt, patch.TTLStrategy = &expires, &strategy
+	}
+	filter, value, err := s.allow(c, "threads", "update", func(v auth.Value) {
+		v["thread_id"], v["metadata"], v["action"] = encode(id), metadataOf(patch.Metadata), encode("patch")
+	})
+	if err != nil {
+		return err
+	}
+	patch.Metadata = metadataFrom(value, patch.Metadata)
+	missing := &textError{http.StatusNotFound, "Thread not found"}
+	ctx := c.Request().Context()
+	if len(filter) > 0 {
+		switch t, err := s.svc.GetThread(ctx, id); {
+		case errors.Is(err, thread.ErrNotFound) || err == nil && !filter.Matches(t.Metadata):
+			return missing
+		case err != nil:
+			return err
+		}
+	}
+	t, err := s.svc.PatchThread(ctx, id, patch)
+	switch {
+	case errors.Is(err, thread.ErrNotFound):
+		return missing
+	case err != nil:
+		return err
+	case strings.Contains(c.Request().Header.Get("Prefer"), "return=minimal"):
+		return c.NoContent(http.StatusNoContent)
+	}
+	return s.sendThread(c, t)
+}
+
+// deleteThread is DELETE /threads/{thread_id}.
+func (s *Server) deleteThread(c echo.Context) error {
+	id, err := uuidParam(c, "thread_id")
+	if err != nil {
+		return err
+	}
+	if err := s.allowThread(c, "delete", id); err != nil {
+		return err
+	}
+	if err := s.svc.DeleteThread(c.Request().Context(), id); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// copyThread is POST /threads/{thread_id}/copy. A foreign or unknown thread is a 409 here (decisions 20).
+func (s *Server) copyThread(c echo.Context) error {
+	id, err := uuidParam(c, "thread_id")
+	if err != nil {
+		return err
+	}
+	missing := &textError{http.StatusConflict, "Thread not found"}
+	if err := s.allowThread(c, "read", id); errors.Is(err, thread.ErrNotFound) {
+		return missing
+	} else if err != nil {
+		return err
+	}
+	_, value, err := s.allow(c, "threads", "create", func(v auth.Value) {
+		v["thread_id"], v["metadata"] = encode(id), json.RawMessage("{}")
+	})
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	t, err := s.svc.CopyThread(ctx, id)
+	if errors.Is(err, thread.ErrNotFound) {
+		return missing
+	} else if err != nil {
+		return err
+	}
+	if m := metadataFrom(value, nil); len(m) > 0 { // the copy is the caller's own
+		if t, err = s.svc.PatchThread(ctx, t.ID, thread.ThreadPatch{Metadata: m}); err != nil {
+			return err
+		}
+	}
+	return s.sendThread(c, t)
+}
+
+// searchThreads is POST /threads/search.
+func (s *Server) searchThreads(c echo.Context) error {
+	f, err := s.object(c)
+	if err != nil {
+		return err
+	}
+	q, values := threadQuery(f)
+	q.IDs = f.strings("ids")
+	for i, id := range q.IDs {
+		if !isUUID(id) {
+			f.fault("ids", "Invalid uuid", i)
+		}
+	}
+	q.Limit, q.Offset = s.page(f)
+	q.SortBy = f.enum("sort_by", "created_at", "thread_id", "status", "created_at", "updated_at", "state_updated_at")
+	q.SortAsc = f.enum("sort_order", "desc", "asc", "desc") == "asc"
+	selected, extract := f.strings("select"), extractions(f)
+	if err := f.err(); err != nil {
+		return err
+	}
+	if q.Filter, _, err = s.allow(c, "threads", "search", searchValue(f)); err != nil {
+		return err
+	}
+	found, total, err := s.svc.SearchThreads(c.Request().Context(), q, values)
+	if err != nil {
+		return err
+	}
+	out := make([]json.RawMessage, len(found))
+	for i, t := range found {
+		view := thread.ThreadView{Thread: t}
+		if wantsValues(selected) || len(extract) > 0 {
+			if view, err = s.svc.ViewThread(c.Request().Context(), t); err != nil {
+				return err
+			}
+		}
+		o := threadObject(view)
+		if len(selected) > 0 {
+			o.any("state_updated_at", timeOrNull(t.StateUpdatedAt)).raw("error", t.Error)
+		}
+		if len(extract) > 0 {
+			o.raw("extracted", extract.from(view.Values, metadataOf(t.Metadata)))
+		}
+		out[i] = pick(o.done(), selected)
+	}
+	paginate(c, total, q.Offset, len(out))
+	return writeJSON(c, http.StatusOK, list(out))
+}
+
+// wantsValues reports whether a selection needs a thread's state.
+func wantsValues(selected []string) bool {
+	for _, s := range selected {
+		if s == "values" || s == "interrupts" || strings.HasPrefix(s, "values.") {
+			return true
+		}
+	}
+	return len(selected) == 0
+}
+
+// countThreads is POST /threads/count.
+func (s *Server) countThreads(c echo.Context) error {
+	f, err := s.object(c)
+	if err != nil {
+		return err
+	}
+	q, values := threadQuery(f)
+	if err := f.err(); err != nil {
+		return err
+	}
+	q.CountOnly = true
+	if q.Filter, _, err = s.allow(c, "threads", "search", searchValue(f)); err != nil {
+		return err
+	}
+	_, total, err := s.svc.SearchThreads(c.Request().Context(), q, values)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, total)
+}
+
+// threadQuery reads what search and count have in common.
+func threadQuery(f *fields) (thread.ThreadQuery, thread.Metadata) {
+	status := f.enum("status", "", "idle", "busy", "interrupted", "error")
+	return thread.ThreadQuery{Metadata: f.keyed("metadata"), Status: thread.Status(status)}, f.keyed("values")
+}
+
+// pruneThreads is POST /threads/prune.
+func (s *Server) pruneThreads(c echo.Context) error {
+	f, err := s.object(c)
+	if err != nil {
+		return err
+	}
+	f.require("thread_ids")
+	ids := f.strings("thread_ids")
+	strategy := f.enum("strategy", "delete", "delete", "keep_latest")
+	for i, id := range ids {
+		if !isUUID(id) {
+			f.fault("thread_ids", "Invalid uuid", i)
+		}
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	own := ids[:0]
+	for _, id := range ids {
+		switch err := s.allowThread(c, "delete", id); {
+		case err == nil:
+			own = append(own, id)
+		case !errors.Is(err, thread.ErrNotFound):
+			return err
+		}
+	}
+	n, err := s.svc.PruneThreads(c.Request().Context(), own, strategy)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, map[string]int{"pruned_count": n})
+}
+
+// page reads limit and offset of a search.
+func (s *Server) page(f *fields) (limit, offset int) {
+	return f.integer("limit", 10, 1, s.limits.Page), f.integer("offset", 0, 0, 1<<31-1)
+}
+
+// paginate tells how many rows there are and where the next page starts (spec/rest-api.md 1.8).
+func paginate(c echo.Context, total, offset, rows int) {
+	h := c.Response().Header()
+	h.Set("X-Pagination-Total", strconv.Itoa(total))
+	if next := offset + rows; rows > 0 && next < total {
+		h.Set("X-Pagination-Next", strconv.Itoa(next))
+	}
+}
+
+// searchValue describes a search to the authorisers: its fields as they came.
+func searchValue(f *fields) func(v auth.Value) {
+	return func(v auth.Value) {
+		for k, raw := range f.values {
+			v[k] = raw
+		}
+	}
+}
