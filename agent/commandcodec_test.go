@@ -88,5 +88,8 @@ func TestCommandSurvivesItsWireForm(t *testing.T) {
 		require.Equal(t, string(raw), string(again))
 		require.Len(t, got.Update, len(cmd.Update))
 		require.Len(t, got.Goto, len(cmd.Goto))
+		var inside struct{ C *Command }
+		require.NoError(t, json.Unmarshal(append(append([]byte(`{"c":`), raw...), '}'), &inside))
+		require.Equal(t, got, inside.C)
 	})
 }

@@ -162,16 +162,10 @@ func (e *editor) end() error {
 	if e.base != nil {
 		tasks := ch.pending(e.g, e.base)
 		finished := ch.clone()
-		if err := finished.apply(withWrites(tasks)); err != nil {
-			// Results that can't be applied are dropped with the rest.
-			for i := range tasks {
-				tasks[i].record, tasks[i].handler = nil, nil
-			}
-			if err := ch.apply(withWrites(tasks)); err != nil {
-				return err
-			}
-		} else {
+		if finished.apply(withWrites(tasks)) == nil {
 			ch = finished
+		} else if err := ch.drop(tasks); err != nil { // results that can't be applied go with the rest
+			return err
 		}
 	}
 	e.commit(ch.freeze(e.head(SourceUpdate)))
@@ -189,7 +183,10 @@ func (e *editor) fork(u Edit) error {
 	cp := newChannels(e.g, e.base.Checkpoint).freeze(h)
 	e.commit(cp)
 	var pairs [][]json.RawMessage
-	if !isArray(u.Values) || json.Unmarshal(u.Values, &pairs) != nil || len(pairs) == 0 {
+	if isArray(u.Values) {
+		_ = json.Unmarshal(u.Values, &pairs) // anything else is a plain copy
+	}
+	if len(pairs) == 0 {
 		return nil
 	}
 	tasks := e.g.plan(cp, newChannels(e.g, cp))
@@ -219,11 +216,7 @@ func (e *editor) input(u Edit) error {
 	}
 	ch := e.channels()
 	if e.base != nil {
-		tasks := ch.pending(e.g, e.base)
-		for i := range tasks {
-			tasks[i].record, tasks[i].handler = nil, nil
-		}
-		if err := ch.apply(withWrites(tasks)); err != nil {
+		if err := ch.drop(ch.pending(e.g, e.base)); err != nil {
 			return err
 		}
 	}

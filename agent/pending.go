@@ -61,6 +61,15 @@ func (c *channels) finish(g *Graph, t *Tuple) []pendingTask {
 	return tasks
 }
 
+// drop makes tasks count as run without a result.
+func (c *channels) drop(tasks []pendingTask) error {
+	writes := make([]taskWrites, len(tasks))
+	for i := range tasks {
+		writes[i] = tasks[i].writesOf(nil)
+	}
+	return c.apply(writes)
+}
+
 // withWrites pairs tasks with the writes of their records; a task without one writes nothing.
 func withWrites(tasks []pendingTask) []taskWrites {
 	writes := make([]taskWrites, 0, len(tasks))

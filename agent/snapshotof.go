@@ -138,11 +138,11 @@ func plainSnapshot(s *Snapshot, t *Tuple) {
 }
 
 // childNS is the namespace of the nested graph that a task runs.
-func (p *plannedTask) childNS(ns string) string {
-	if p.node.child.stateful {
-		return joinNS(ns, p.node.name)
+func (t *plannedTask) childNS(ns string) string {
+	if t.node.child.stateful {
+		return joinNS(ns, t.node.name)
 	}
-	return p.ns
+	return t.ns
 }
 
 func recordOf(t *Tuple, taskID string) *TaskRecord {

@@ -162,6 +162,8 @@ func TestUnappliableResultsLeaveTheThreadReadable(t *testing.T) {
 	require.JSONEq(t, `{"n":3}`, string(viewOf(t, s, "c").Result), "the results are kept aside")
 	_, err := h.tryEdit(Edit{AsNode: "a", Values: raw(`{"n":4}`)})
 	require.NoError(t, err, "and the thread can be edited")
+	h.edit(Edit{AsNode: End})
+	require.Empty(t, h.snapshot(true).Next, "and ended")
 }
 
 // nestedHistory is a thread whose node sub runs a graph that waits before its second node.

@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// checkAnswers finds out which questions a command answers and checks the answers.
+func checkAnswers(req ResumeRequest) ([]Answer, error) {
+	cmd := req.Command
+	nothingElse := len(cmd.Update) == 0 && len(cmd.Goto) == 0 && !cmd.Parent
+	if !cmd.HasResume || isNull(cmd.Resume) {
+		if nothingElse {
+			return nil, &ResumeError{Code: EmptyCommand, Pending: req.Pending, Message: "Received empty Command input"}
+		}
+		return nil, nil
+	}
+	given, order, err := addressed(cmd.Resume, req.Pending)
+	if err != nil {
+		return nil, err
+	}
+	var issues []Issue
+	var answers []Answer
+	now := req.Clock.Now()
+	for _, id := range order {
+		q := req.Pending[slices.IndexFunc(req.Pending, func(q InterruptInfo) bool { return q.ID == id })]
+		issues = append(issues, answerIssues(q, given[id])...)
+		answers = append(answers, Answer{InterruptID: id, Value: given[id], At: now})
+	}
+	if issues != nil {
+		ids := []string{}
+		for _, issue := range issues {
+			if !slices.Contains(ids, issue.InterruptID) {
+				ids = append(ids, issue.InterruptID)
+			}
+		}
+		return nil, &ResumeError{
+			Code: InvalidAnswer, IDs: ids, Pending: req.Pending, Issues: issues,
+			Message: "The answer does not satisfy the response schema of its interrupt",
+		}
+	}
+	return answers, nil
+}
+
+// addressed returns the answers by interrupt id, and the ids in the order of pending.
+func addressed(resume json.RawMessage, pending []InterruptInfo) (map[string]json.RawMessage, []string, error) {
+	open := make([]string, len(pending))
+	for i, q := range pending {
+		open[i] = q.ID
+	}
+	if given, ok := resumeMap(resume); ok {
+		var unknown, order []string
+		for _, id := range open {
+			if _, ok := given[id]; ok {
+				order = append(order, id)
+			}
+		}
+		for id := range given {
+			if !slices.Contains(open, id) {
+				unknown = append(unknown, id)
+			}
+		}
+		if unknown != nil {
+			slices.Sort(unknown)
+			return nil, nil, &ResumeError{
+				Code: InterruptNotPending, IDs: unknown, Pending: pending,
+				Message: "No such interrupt is pending: " + strings.Join(unknown, ", "),
+			}
+		}
+		return given, order, nil
+	}
+	switch len(open) {
+	case 0:
+		return nil, nil, &ResumeError{Code: NothingPending, Message: "No interrupt is pending on this thread"}
+	case 1:
+		return map[string]json.RawMessage{open[0]: resume}, open, nil
+	}
+	return nil, nil, &ResumeError{
+		Code: AmbiguousResume, IDs: open, Pending: pending,
+		Message: "Several interrupts are pending; resume with an object of answers by interrupt id",
+	}
+}
+
+// resumeMap reads a resume whose keys are all interrupt ids (spec/rest-api.md
+// 3.7); any other value is a plain answer.
+func resumeMap(resume json.RawMessage) (map[string]json.RawMessage, bool) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(resume, &m) != nil || len(m) == 0 {
+		return nil, false
+	}
+	for key := range m {
+		if !isInterruptID(key) {
+			return nil, false
+		}
+	}
+	return m, true
+}
+
+func isInterruptID(s string) bool {
+	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
+}
