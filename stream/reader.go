@@ -105,7 +105,7 @@ func (r *runReader) next(ctx context.Context) ([]frame.Frame, status, error) {
 
 // take leaves out what the client has, and notes whether it misses something.
 func (r *runReader) take(frames []frame.Frame, truncated bool) []frame.Frame {
-	if !r.begun && !truncated {
+	if r.begun || !truncated {
 		frames = frames[sort.Search(len(frames), func(i int) bool { return frames[i].N > r.after }):]
 	}
 	if len(frames) == 0 {

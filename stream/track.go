@@ -56,7 +56,7 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 		t.caughtUp = false
 		entries, covered, last := t.feed.since(t.run.ID, t.fold.pos)
 		if !covered {
-			read, follows, err := t.catchUp(ctx, entries)
+			read, next, err := t.catchUp(ctx, entries)
 			if err != nil {
 				return false, err
 			}
@@ -66,10 +66,8 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 				}
 				continue
 			}
-			if !follows {
-				if entries, err = t.joinable(entries); err != nil {
-					return true, nil
-				}
+			if entries, err = t.joinable(entries, next); err != nil {
+				return true, nil
 			}
 			if len(entries) == 0 {
 				t.fold.pos = max(t.fold.pos, last)
@@ -86,13 +84,19 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 var errUnwritten = errors.New("entries not in the log yet")
 
 // joinable returns the part of the ring's entries that can follow although
-// entries before it are missing. Within one lease Pos has no holes, so what is
-// missing there was published before it was stored and before the watch began:
-// it will be in the log within milliseconds. What a dead worker had published
-// never will: the next owner starts the run anew behind it (decisions 2).
-func (t *track) joinable(entries []thread.Entry) ([]thread.Entry, error) {
+// entries before it are missing; next is the Pos with which the log goes on, 0
+// for its end. The log is written in the order of Pos, so that what it left out
+// before next was lost with a dead worker. Else, since Pos has no holes within
+// one lease, what is missing was published before it was stored and before the
+// watch began: it will be in the log within milliseconds, or never, if the
+// worker is dead and the next owner starts the run anew (decisions 2).
+func (t *track) joinable(entries []thread.Entry, next int64) ([]thread.Entry, error) {
 	if len(entries) == 0 || entries[0].Event.Kind == agent.RunStarted {
 		return entries, nil
+	}
+	if next > 0 {
+		t.fold.gap = t.fold.gap || next > entries[0].Pos
+		return slices.DeleteFunc(entries, func(e thread.Entry) bool { return e.Pos < next }), nil
 	}
 	for i, e := range slices.Backward(entries) {
 		if e.Event.Kind == agent.RunStarted {
@@ -107,20 +111,19 @@ func (t *track) joinable(entries []thread.Entry) ([]thread.Entry, error) {
 	return nil, errUnwritten
 }
 
-// catchUp folds a batch from the log, up to the entries that the ring has.
-// follows says that the log goes on with those: it is written in the order of
-// Pos, so that nothing is missing between.
-func (t *track) catchUp(ctx context.Context, ring []thread.Entry) (read, follows bool, err error) {
+// catchUp folds a batch from the log, up to the entries that the ring has, and
+// returns the Pos with which the log goes on from there.
+func (t *track) catchUp(ctx context.Context, ring []thread.Entry) (read bool, next int64, err error) {
 	stored, err := t.fold.read(ctx)
 	if err != nil {
-		return false, false, err
+		return false, 0, err
 	}
 	if len(ring) > 0 {
 		if i := slices.IndexFunc(stored, func(e thread.Entry) bool { return e.Pos >= ring[0].Pos }); i >= 0 {
-			stored, follows = stored[:i], true
+			stored, next = stored[:i], stored[i].Pos
 		}
 	}
-	return len(stored) > 0, follows, t.add(ctx, stored)
+	return len(stored) > 0, next, t.add(ctx, stored)
 }
 
 // add folds entries and keeps their frames.
