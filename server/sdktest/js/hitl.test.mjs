@@ -172,7 +172,8 @@ describe("interrupts", () => {
   test("D-31, D-32 one of many different answers is accepted, equal ones are one run", async () => {
     const suspended = async () => {
       const t = await client.threads.create();
-      await client.runs.wait(t.thread_id, "agent", { input: { ...input, interrupt: true } });
+      // The sleep keeps the resumed run alive: a plain answer is a repeat until that run has ended (decisions 8).
+      await client.runs.wait(t.thread_id, "agent", { input: { ...input, interrupt: true, sleep: 2 } });
       return t.thread_id;
     };
     const post = (thread, answer) =>
