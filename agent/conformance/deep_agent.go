@@ -26,11 +26,12 @@ func DeepAgent() agent.Agent {
 		name: "search_web", description: "Search the web for information on a topic", args: []string{"query"}, call: searchWeb,
 	}}
 	query := tools{{
-		name: "query_database", description: "Query a database table with optional filters", args: []string{"table"}, call: queryDatabase,
+		name: "query_database", description: "Query a database table with optional filters", args: []string{"table"},
+		command: true, call: queryDatabase,
 	}}
 	task := tools{{
 		name: "task", description: "Delegate a task to a subagent: " + researcherDescription + " " + analystDescription,
-		args: []string{"description", "subagent_type"},
+		args: []string{"description", "subagent_type"}, command: true,
 		call: delegate(map[string]*agent.Graph{
 			"researcher": deepGraph(react{
 				name: "researcher", speaks: "researcher", tools: search,

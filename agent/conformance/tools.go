@@ -15,7 +15,9 @@ import (
 type tool struct {
 	name, description string
 	args              []string // names of its arguments, all strings
-	call              func(ctx agent.Context, call message.ToolCall) (string, error)
+	// command: it answers through a Command, whose message says nothing of success.
+	command bool
+	call    func(ctx agent.Context, call message.ToolCall) (string, error)
 }
 
 type tools []tool
@@ -50,7 +52,11 @@ func (t tools) run(ctx agent.Context, call message.ToolCall) (message.Message, e
 		agent.ToolCallFailed(ctx, call.ID, call.Name, err)
 		return message.Message{}, err
 	}
-	result := toolResult(ctx, call, "success", text)
+	status := "success"
+	if t[i].command {
+		status = ""
+	}
+	result := toolResult(ctx, call, status, text)
 	agent.ToolCallFinished(ctx, call.ID, call.Name, result)
 	return result, nil
 }
