@@ -215,6 +215,10 @@ func TestInputIsCheckedBeforeItIsStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(in), string(again), "checked input isn't changed again")
 
+	in, _, err = h.g.CheckInput(t.Context(), raw(`{"messages":[{"type":"human","id":"m","content":"x"}]}`), h)
+	require.NoError(t, err)
+	require.Equal(t, `{"messages":[{"type":"human","id":"m","content":"x"}]}`, string(in), "what has its ids is kept to the byte")
+
 	for _, null := range []string{"", "null"} {
 		in, warnings, err = h.g.CheckInput(t.Context(), raw(null), h)
 		require.NoError(t, err)

@@ -35,7 +35,9 @@ func (g *Graph) CheckInput(_ context.Context, input json.RawMessage, ids IDs) (j
 			if err != nil {
 				return nil, nil, err
 			}
-			f = given[0]
+			if !identifiedAsGiven(f.Value) {
+				f = given[0]
+			}
 		} else {
 			writes = append(writes, f)
 		}
@@ -51,6 +53,18 @@ func (g *Graph) CheckInput(_ context.Context, input json.RawMessage, ids IDs) (j
 		return nil, nil, err
 	}
 	return append(out, '}'), dropWarnings("input", dropped), nil
+}
+
+// identifiedAsGiven tells whether all messages are objects with a type and an id:
+// then the run keeps the ids without our help, and history shows the input as it was given.
+func identifiedAsGiven(messages json.RawMessage) bool {
+	for _, m := range elements(messages) {
+		var wire struct{ Type, ID string }
+		if json.Unmarshal(m, &wire) != nil || wire.Type == "" || wire.ID == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // identified returns the writes with messages in their wire form, those without

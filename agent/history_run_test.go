@@ -110,7 +110,7 @@ func reviewGraph(t *testing.T) *Graph {
 func TestStateOfAThreadWhileItsQuestionsAreAnswered(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t, reviewGraph(t))
-	require.True(t, h.run(`{"n":1}`).Suspended)
+	require.True(t, h.run(`{"n":1,"zzz":2}`).Suspended)
 	s := h.snapshot(true)
 	require.Equal(t, []string{"twice", "once"}, s.Next)
 	require.JSONEq(t, `{"out":["plain"],"n":1}`, string(s.State.JSON()))
@@ -142,6 +142,11 @@ func TestStateOfAThreadWhileItsQuestionsAreAnswered(t *testing.T) {
 	require.Empty(t, s.Next)
 	require.JSONEq(t, `{"out":["once:C","plain","twice:A:B","last"],"n":2}`, string(s.State.JSON()))
 	require.Len(t, h.tuples[""], 4, "input, step 0, the superstep that asked, last")
+
+	entry, err := h.g.SnapshotOf(t.Context(), nil, h.tuples[""][0], false, false)
+	require.NoError(t, err)
+	require.Equal(t, []string{Start}, entry.Next)
+	require.JSONEq(t, `{"n":1}`, string(entry.Tasks[0].Result), "the input stands as the result of __start__")
 
 	asked := h.tuples[""][1]
 	old, err := h.g.SnapshotOf(t.Context(), nil, asked, false, false)

@@ -57,7 +57,7 @@ func (g *Graph) SnapshotOf(ctx context.Context, r Reader, t *Tuple, latest, subg
 			}
 		}
 		if p.record != nil {
-			view.Result = g.resultOf(p.record.Writes)
+			view.Result = g.resultOf(p.writesShown(t.Checkpoint))
 		}
 		s.Tasks = append(s.Tasks, view)
 	}
@@ -143,6 +143,17 @@ func (t *plannedTask) childNS(ns string) string {
 		return joinNS(ns, t.node.name)
 	}
 	return t.ns
+}
+
+// writesShown are the writes of a finished task as readers see them: of __start__
+// the input as it was given.
+func (p *pendingTask) writesShown(cp *Checkpoint) []Write {
+	if input := cp.Channels[Start].Value; p.node.name == Start && input != nil {
+		if given, err := objectWrites(input.JSON); err == nil {
+			return given
+		}
+	}
+	return p.record.Writes
 }
 
 func recordOf(t *Tuple, taskID string) *TaskRecord {
