@@ -32,7 +32,8 @@ func joinElements(items []json.RawMessage) json.RawMessage {
 	return append(b, ']')
 }
 
-// concat splices JSON arrays without looking into them; what is no array is one element.
+// concat splices JSON arrays without looking into them; null is an empty one (Go's
+// nil slice), what else is no array is one element.
 func concat(old json.RawMessage, updates []json.RawMessage) (json.RawMessage, error) {
 	size := len(old)
 	for _, u := range updates {
@@ -43,6 +44,8 @@ func concat(old json.RawMessage, updates []json.RawMessage) (json.RawMessage, er
 		part = bytes.TrimSpace(part)
 		if isArray(part) {
 			part = bytes.TrimSpace(part[1 : len(part)-1])
+		} else if isNull(part) {
+			continue
 		}
 		if len(part) == 0 {
 			continue
