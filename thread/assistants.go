@@ -104,12 +104,24 @@ func (s *Service) CreateAssistant(ctx context.Context, a Assistant, doNothing bo
 // Assistant resolves an assistant UUID or a graph id, which stands for the
 // graph's system assistant. Errors: *NotFoundError.
 func (s *Service) Assistant(ctx context.Context, idOrGraph string) (Assistant, error) {
-	id := idOrGraph
 	if _, ok := s.agents[idOrGraph]; ok {
-		id = SystemAssistantID(idOrGraph)
+		return s.system(ctx, idOrGraph)
 	}
-	a, err := s.store.GetAssistant(ctx, id)
+	a, err := s.store.GetAssistant(ctx, idOrGraph)
 	return a, notFound(err, "assistant", idOrGraph)
+}
+
+// system returns a graph's system assistant, made anew if somebody removed it.
+func (s *Service) system(ctx context.Context, graphID string) (Assistant, error) {
+	a, err := s.store.GetAssistant(ctx, SystemAssistantID(graphID))
+	if !errors.Is(err, ErrNotFound) {
+		return a, err
+	}
+	made := s.systemAssistant(graphID)
+	if err := s.store.CreateAssistant(ctx, made); err == nil || !errors.Is(err, ErrExists) {
+		return made, err
+	}
+	return s.store.GetAssistant(ctx, made.ID)
 }
 
 // AssistantPatch changes an assistant; nil fields stay.
