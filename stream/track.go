@@ -178,7 +178,9 @@ func (t *track) over(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if t.ended.Load() {
-		return true, nil
+		// The last entries were published before the run was said to have ended, but
+		// maybe after the ring was read: then they are still to be folded.
+		return t.feed.version.Load() == t.seen, nil
 	}
 	return t.readRow(ctx)
 }
