@@ -1,0 +1,14 @@
+// Refund serves one agent of its own: it assesses a refund, asks a person when
+// the amount is large, and pays in a durable step.
+//
+//	go run ./examples/refund serve
+package main
+
+import (
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/server"
+)
+
+func main() {
+	server.Main(server.Options{Agents: []agent.Agent{newRefund(newBank())}})
+}
