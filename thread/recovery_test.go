@@ -179,6 +179,7 @@ func TestStopLetsTheSuperstepFinishAndAnotherServiceGoesOn(t *testing.T) {
 	<-b.world.arrived("gate:"+id, 1)
 	stopped := make(chan error, 1)
 	go func() { stopped <- b.svc.Stop(context.Background()) }()
+	require.Eventually(t, b.svc.Draining, patience, time.Millisecond)
 	b.world.open("gate:" + id)
 	require.NoError(t, <-stopped)
 	require.Equal(t, thread.RunRunning, must(b.svc.GetRun(context.Background(), id, run.ID)).Status)
