@@ -136,7 +136,7 @@ func ExampleReducer() {
 	// Output:
 	// top {"count":1}
 	// 42 <nil>
-	// error 	// error &{Error there is nothing left} <nil>{InvalidUpdateError Invalid update for channel "count": there is nothing left} <nil>
+	// error &{InvalidUpdateError Invalid update for channel "count": there is nothing left} <nil>
 }
 
 // stateKey is a key of the newest state as JSON.
