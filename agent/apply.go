@@ -24,6 +24,15 @@ func (c *channels) apply(tasks []taskWrites) error {
 	return nil
 }
 
+// applyError says which channel refused its writes.
+type applyError struct {
+	channel string
+	err     error
+}
+
+func (e *applyError) Error() string { return e.err.Error() }
+func (e *applyError) Unwrap() error { return e.err }
+
 // check is apply without its effect.
 func (c *channels) check(tasks []taskWrites) error { return c.clone().applyAll(tasks) }
 
@@ -47,7 +56,7 @@ func (c *channels) applyAll(tasks []taskWrites) error {
 		old := c.values[name]
 		next, changed, err := spec.update(old.Value, byChannel[name])
 		if err != nil {
-			return err
+			return &applyError{channel: name, err: err}
 		}
 		if changed {
 			c.values[name] = Channel{Version: version, Value: next}

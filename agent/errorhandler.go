@@ -33,7 +33,7 @@ func (s *step) reuseHandler(t *taskRun) {
 	}
 	h := s.l.handlerOf(t, t.before.Error)
 	if h.before != nil && h.before.Status == TaskDone {
-		s.done = append(s.done, h.planned.writesOf(h.before.Writes))
+		s.add(h.planned, h.before.Writes, h.before.Interrupts)
 	}
 }
 
@@ -44,5 +44,5 @@ func (s *step) settleHandled(res *taskResult) {
 		return
 	}
 	s.l.record(t.handles, TaskRecord{Status: TaskDone, Error: t.failed})
-	s.done = append(s.done, t.handles.writesOf(nil))
+	s.add(t.handles, nil, nil)
 }

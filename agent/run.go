@@ -33,7 +33,10 @@ func (g *Graph) Run(ctx context.Context, exec Execution) (Outcome, error) {
 	l.pend.Outcome = &outcome
 	// A cancelled run still stores how far it came.
 	r.commit(context.WithoutCancel(ctx), &l.pend)
-	return outcome, r.broken()
+	if err := r.broken(); err != nil {
+		return Outcome{}, err
+	}
+	return outcome, nil
 }
 
 // run is what all graphs of one Graph.Run share.

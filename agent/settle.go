@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 )
 
 // settle takes the result of a task: it makes the record and the events, and
@@ -14,11 +16,10 @@ func (s *step) settle(ctx context.Context, res *taskResult, running int) {
 	if res.kind == taskDone {
 		// Results are tried before they are stored, so that none that can't be
 		// applied is ever handed back (spec/runtime.md 9, no. 5).
-		all := append(s.done[:len(s.done):len(s.done)], t.writesOf(res.writes))
-		if err := l.ch.check(all); err != nil {
+		s.add(t, res.writes, res.asked)
+		if err := l.ch.check(s.done); err != nil {
 			res.kind, res.err = taskFailed, err
-		} else {
-			s.done = all
+			s.drop(t, err)
 		}
 	}
 	hidden := t.node.hidden() || t.failed != nil
@@ -63,6 +64,36 @@ func (s *step) settle(ctx context.Context, res *taskResult, running int) {
 	l.pend.Events = append(l.pend.Events, l.r.ends(t.ns, failed)...)
 	if running > 0 {
 		l.r.commit(context.WithoutCancel(ctx), &l.pend)
+	}
+}
+
+// add takes a task's result into the superstep.
+func (s *step) add(t *plannedTask, writes []Write, asked []InterruptInfo) {
+	s.done = append(s.done, t.writesOf(writes))
+	s.doneTasks = append(s.doneTasks, doneTask{t, asked})
+}
+
+// doneTask is a task whose result is known.
+type doneTask struct {
+	*plannedTask
+	asked []InterruptInfo
+}
+
+// drop takes out the last result, of t, and those that it can't be applied with:
+// the tasks that wrote to the channel that refused count as failed, too, since a
+// change of the code may be meant for any of them.
+func (s *step) drop(t *plannedTask, err error) {
+	last := len(s.done) - 1
+	s.done, s.doneTasks = s.done[:last], s.doneTasks[:last]
+	var refused *applyError
+	if !errors.As(err, &refused) {
+		return
+	}
+	for i := last - 1; i >= 0; i-- {
+		if other := s.doneTasks[i]; other.plannedTask != t && writesTo(s.done[i].writes, refused.channel) > 0 {
+			s.l.record(other.plannedTask, TaskRecord{Status: TaskFailed, Interrupts: other.asked, Error: ErrorInfoOf(err)})
+			s.done, s.doneTasks = slices.Delete(s.done, i, i+1), slices.Delete(s.doneTasks, i, i+1)
+		}
 	}
 }
 

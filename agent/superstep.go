@@ -163,8 +163,9 @@ var cancelledError = &ErrorInfo{Name: "CancelledError", Message: "Run was cancel
 // step is a superstep under way.
 type step struct {
 	l *loop
-	// done holds the results that are known, reused ones included.
-	done []taskWrites
+	// done holds the results that are known, reused ones included; doneTasks their tasks.
+	done      []taskWrites
+	doneTasks []doneTask
 	// reused are tasks with a stored result, waiting those to be run.
 	reused, waiting []*taskRun
 	// How the tasks ended that aren't done.
@@ -182,10 +183,7 @@ func (l *loop) newStep() *step {
 		if ok {
 			t.before = &rec
 		}
-		if ok && rec.Status == TaskDone {
-			s.done = append(s.done, t.planned.writesOf(rec.Writes))
-			s.reused = append(s.reused, t)
-			s.reuseHandler(t)
+		if ok && rec.Status == TaskDone && s.reuse(t) {
 			continue
 		}
 		if ok && rec.Status == TaskFailed && t.planned.node.onError != "" && rec.Error != nil {
@@ -194,6 +192,20 @@ func (l *loop) newStep() *step {
 		s.waiting = append(s.waiting, t)
 	}
 	return s
+}
+
+// reuse hands back a task's stored result, unless it can't be applied any more
+// because the graph has changed: then the task runs again.
+func (s *step) reuse(t *taskRun) bool {
+	n := len(s.done)
+	s.add(t.planned, t.before.Writes, t.before.Interrupts)
+	s.reuseHandler(t)
+	if s.l.ch.check(s.done) != nil {
+		s.done, s.doneTasks = s.done[:n], s.doneTasks[:n]
+		return false
+	}
+	s.reused = append(s.reused, t)
+	return true
 }
 
 // showReused reports results that are handed back from an earlier run.
