@@ -114,7 +114,7 @@ type board struct {
 
 // graphs are the agents of the tests.
 func (w *world) graphs() []agent.Agent {
-	return []agent.Agent{w.echo(), w.approve(), w.pair(), w.gated(), w.chain(), w.twice(), w.failing(), w.configured()}
+	return []agent.Agent{w.echo(), w.approve(), w.pair(), w.gated(), w.chain(), w.twice(), w.failing(), w.configured(), w.straight(), w.nested()}
 }
 
 // echo says what came in.
@@ -264,6 +264,30 @@ func (w *world) twice() agent.Agent {
 			return agent.Set("log", []string{one + two}), err
 		}).
 		Edge(agent.Start, "ask").Edge("ask", agent.End)
+}
+
+// straight is two nodes that leave their names.
+func (w *world) straight() agent.Agent {
+	say := func(name string) func(agent.Context, board) (agent.Update, error) {
+		return func(agent.Context, board) (agent.Update, error) { return agent.Set("log", []string{name}), nil }
+	}
+	return agent.NewGraph[board]("straight").
+		Node("one", say("one")).Node("two", say("two")).
+		Edge(agent.Start, "one").Edge("one", "two").Edge("two", agent.End)
+}
+
+// nested asks in a graph within the graph.
+func (w *world) nested() agent.Agent {
+	inner := agent.NewGraph[board]("inner").
+		Node("before", func(agent.Context, board) (agent.Update, error) { return agent.Values{}, nil }).
+		Node("ask", func(ctx agent.Context, s board) (agent.Update, error) {
+			answer, err := agent.Interrupt[string](ctx, "inner?")
+			return agent.Set("answer", answer), err
+		}).
+		Edge(agent.Start, "before").Edge("before", "ask").Edge("ask", agent.End).MustCompile()
+	return agent.NewGraph[board]("nested").
+		Subgraph("inner", inner).
+		Edge(agent.Start, "inner").Edge("inner", agent.End)
 }
 
 var errBoo = &agent.NamedError{Name: "CustomError", Message: "Boo!"}
