@@ -30,8 +30,14 @@ export function render(name, shadowRootId) {
 }
 `
 
-// require is what imports of shared modules become.
-const require = `var require = globalThis[Symbol.for("LGUI_REQUIRE")];`
+// before and after keep the bundle's names to itself, but for the global
+// variable; imports of shared modules become calls of require.
+const (
+	before = `(() => {
+const require = globalThis[Symbol.for("LGUI_REQUIRE")];`
+	after = `globalThis.%[1]s = %[1]s;
+})();`
+)
 
 // Build builds a bundle; it is a server.UI's Build. Sources are JavaScript or
 // TypeScript with JSX, and CSS.
@@ -49,7 +55,8 @@ func Build(name string, ui server.UI) (map[string][]byte, error) {
 		GlobalName:       server.UIGlobal(name),
 		MinifySyntax:     true,
 		MinifyWhitespace: false,
-		Banner:           map[string]string{"js": require},
+		Banner:           map[string]string{"js": before},
+		Footer:           map[string]string{"js": fmt.Sprintf(after, server.UIGlobal(name))},
 		External:         shared,
 		LogLevel:         api.LogLevelSilent,
 		Plugins:          []api.Plugin{fromFS(ui.Files)},
