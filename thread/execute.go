@@ -19,13 +19,14 @@ func (s *Service) execute(ctx context.Context, run Run, lease Lease) {
 		s.release(run, lease)
 		return
 	}
-	err := s.carryOut(ctx, a)
+	err := s.carryOut(ctx, a, lease.Lost)
 	outcome, failure := a.recorder.close()
 	s.settle(ctx, a, lease, outcome, errors.Join(err, failure))
 }
 
 // carryOut runs the graph, or ends a run that must not start.
-func (s *Service) carryOut(ctx context.Context, a *active) (err error) {
+// lost is how many workers were lost over it.
+func (s *Service) carryOut(ctx context.Context, a *active, lost int) (err error) {
 	run, r := a.run, a.recorder
 	defer func() {
 		if p := recover(); p != nil {
@@ -37,7 +38,7 @@ func (s *Service) carryOut(ctx context.Context, a *active) (err error) {
 	case run.Cancel != "":
 		r.cancel(run.Cancel)
 		return s.endUnrun(a, agent.Outcome{Status: string(RunInterrupted)})
-	case run.Attempt > s.opts.MaxAttempts:
+	case lost >= s.opts.MaxAttempts:
 		return s.endUnrun(a, agent.Outcome{Status: string(RunError), Err: &agent.ErrorInfo{
 			Name: "Error", Message: fmt.Sprintf("Run exceeded max attempts (%d).", s.opts.MaxAttempts),
 		}})

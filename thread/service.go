@@ -34,7 +34,7 @@ type Options struct {
 	WorkerID string
 	// Lease is how long a run stays with a worker that gives no sign of life. Default: 10 s.
 	Lease time.Duration
-	// MaxAttempts is how often a run is started, first attempt included, before it fails. Default: 3.
+	// MaxAttempts is how many workers may be lost over a run before it fails. Default: 3.
 	MaxAttempts int
 	// LogRetention is how long the log of a finished execution is kept. Default: 24 h.
 	LogRetention time.Duration

@@ -136,4 +136,7 @@ type Lease struct {
 	// FrameReserved is the bound of classic frame numbers reserved for the run.
 	FrameBase     int64
 	FrameReserved int64
+	// Lost is how many leases of the run ran out before this one. A run that was
+	// given back (shutdown) isn't lost.
+	Lost int
 }

@@ -136,7 +136,7 @@ func (s *Store) lease(t *tx, c thread.Claim, id string, h *head, now int64, w *r
 	*lease = thread.Lease{
 		ThreadID: id, RunID: w.id, Worker: c.Worker, Token: h.token, Expires: timeOf(h.due),
 		NextSeq: h.startSeq, NextPos: h.startPos, SeqReserved: h.nextSeq - 1, PosReserved: h.nextPos - 1,
-		FrameBase: h.frameBase, FrameReserved: h.frameReserved,
+		FrameBase: h.frameBase, FrameReserved: h.frameReserved, Lost: int(h.lost),
 	}
 	w.status, w.attempt, w.started, w.cancel, w.base, w.updated = runRunning, h.attempt, h.started, h.cancel, h.base, now
 	if w.logFrom == 0 {
