@@ -16,8 +16,8 @@ type taskWrites struct {
 // apply applies a superstep's writes in the order of task paths (spec/runtime.md
 // 1.4). On an error nothing has changed.
 func (c *channels) apply(tasks []taskWrites) error {
-	n := c.clone()
-	if err := n.applyAll(tasks); err != nil {
+	n, err := c.applied(tasks)
+	if err != nil {
 		return err
 	}
 	c.values, c.seen, c.ownsSeen = n.values, n.seen, n.ownsSeen
@@ -33,8 +33,14 @@ type applyError struct {
 func (e *applyError) Error() string { return e.err.Error() }
 func (e *applyError) Unwrap() error { return e.err }
 
-// check is apply without its effect.
-func (c *channels) check(tasks []taskWrites) error { return c.clone().applyAll(tasks) }
+// applied is apply on a copy.
+func (c *channels) applied(tasks []taskWrites) (*channels, error) {
+	n := c.clone()
+	if err := n.applyAll(tasks); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
 
 func (c *channels) applyAll(tasks []taskWrites) error {
 	tasks = slices.Clone(tasks)

@@ -37,12 +37,16 @@ func (s *step) reuseHandler(t *taskRun) {
 	}
 }
 
-// settleHandled makes the failed task count as finished once its handler is.
-func (s *step) settleHandled(res *taskResult) {
-	t := res.run.planned
-	if t.handles == nil {
-		return
+// addHandled makes the failed task count as finished with its handler.
+func (s *step) addHandled(t *plannedTask) {
+	if t.handles != nil {
+		s.add(t.handles, nil, nil)
 	}
-	s.l.record(t.handles, TaskRecord{Status: TaskDone, Error: t.failed})
-	s.add(t.handles, nil, nil)
+}
+
+// recordHandled stores that the failed task counts as finished.
+func (s *step) recordHandled(t *plannedTask) {
+	if t.handles != nil {
+		s.l.record(t.handles, TaskRecord{Status: TaskDone, Error: t.failed})
+	}
 }

@@ -17,7 +17,8 @@ func (s *step) settle(ctx context.Context, res *taskResult, running int) {
 		// Results are tried before they are stored, so that none that can't be
 		// applied is ever handed back (spec/runtime.md 9, no. 5).
 		s.add(t, res.writes, res.asked)
-		if err := l.ch.check(s.done); err != nil {
+		s.addHandled(t)
+		if err := s.try(); err != nil {
 			res.kind, res.err = taskFailed, err
 			s.drop(t, err)
 		}
@@ -26,7 +27,7 @@ func (s *step) settle(ctx context.Context, res *taskResult, running int) {
 	switch res.kind {
 	case taskDone:
 		l.record(t, TaskRecord{Status: TaskDone, Writes: l.kept(res.writes), Interrupts: res.asked})
-		s.settleHandled(res)
+		s.recordHandled(t)
 		l.pend.Events = append(l.pend.Events, res.messages...)
 		if data := l.g.updateOf(res.writes); !hidden && (data != nil || res.returned) {
 			l.event(UpdatesEmitted, UpdatesNote{Node: t.node.name, Data: orObject(data), Cached: res.cached})
@@ -79,11 +80,20 @@ type doneTask struct {
 	asked []InterruptInfo
 }
 
+// try applies all results to a copy of the channels.
+func (s *step) try() error {
+	next, err := s.l.ch.applied(s.done)
+	if err == nil {
+		s.next = next
+	}
+	return err
+}
+
 // drop takes out the last result, of t, and those that it can't be applied with:
 // the tasks that wrote to the channel that refused count as failed, too, since a
 // change of the code may be meant for any of them.
 func (s *step) drop(t *plannedTask, err error) {
-	last := len(s.done) - 1
+	last := slices.IndexFunc(s.doneTasks, func(d doneTask) bool { return d.plannedTask == t })
 	s.done, s.doneTasks = s.done[:last], s.doneTasks[:last]
 	var refused *applyError
 	if !errors.As(err, &refused) {

@@ -48,7 +48,7 @@ func (l *loop) superstep(ctx context.Context) *end {
 	if e := s.ended(ctx); e != nil {
 		return e
 	}
-	return l.complete(s.done)
+	return l.complete(s.done, s.next)
 }
 
 // atRoot returns breakpoints of the run, which are meant for the root graph.
@@ -75,12 +75,10 @@ func (l *loop) breaksAt(names []string, tasks []plannedTask) bool {
 	})
 }
 
-// complete applies the results of a superstep and makes the checkpoint after it.
-func (l *loop) complete(done []taskWrites) *end {
+// complete makes the checkpoint after a superstep. next are the channels with the results applied.
+func (l *loop) complete(done []taskWrites, next *channels) *end {
 	ran := l.tasks
-	if err := l.ch.apply(done); err != nil {
-		return failed(err) // each result was tried before; only a changed graph gets here
-	}
+	l.ch = next
 	l.advance(SourceLoop, nil)
 	l.announce(l.wrote(done))
 	if len(l.tasks) > 0 && l.breaksAt(slices.Concat(l.g.interruptAfter, l.atRoot(l.r.exec.InterruptAfter)), ran) {
@@ -118,15 +116,16 @@ func (l *loop) enter(ctx context.Context, t *plannedTask) *end {
 	tc := l.context(ctx, &taskRun{planned: t, loop: l}, 1)
 	writes, err := l.g.writersOf(tc, t.node, values, l.ch, t.id)
 	done := []taskWrites{t.writesOf(writes)}
+	var next *channels
 	if err == nil {
-		err = l.ch.check(done)
+		next, err = l.ch.applied(done)
 	}
 	if err != nil {
 		l.record(t, TaskRecord{Status: TaskFailed, Error: ErrorInfoOf(err)})
 		return failed(err)
 	}
 	l.record(t, TaskRecord{Status: TaskDone, Writes: l.kept(writes)})
-	return l.complete(done)
+	return l.complete(done, next)
 }
 
 // record adds a task's record to the next commit.
@@ -166,6 +165,8 @@ type step struct {
 	// done holds the results that are known, reused ones included; doneTasks their tasks.
 	done      []taskWrites
 	doneTasks []doneTask
+	// next are the channels with all results applied.
+	next *channels
 	// reused are tasks with a stored result, waiting those to be run.
 	reused, waiting []*taskRun
 	// How the tasks ended that aren't done.
@@ -200,7 +201,7 @@ func (s *step) reuse(t *taskRun) bool {
 	n := len(s.done)
 	s.add(t.planned, t.before.Writes, t.before.Interrupts)
 	s.reuseHandler(t)
-	if s.l.ch.check(s.done) != nil {
+	if s.try() != nil {
 		s.done, s.doneTasks = s.done[:n], s.doneTasks[:n]
 		return false
 	}
@@ -283,8 +284,7 @@ func (s *step) showPartial() {
 	if !s.l.wrote(s.done) {
 		return
 	}
-	ch := s.l.ch.clone()
-	if ch.applyAll(s.done) == nil {
+	if ch, err := s.l.ch.applied(s.done); err == nil {
 		s.l.values(ch.state(s.l.g.keys), true)
 	}
 }
