@@ -17,7 +17,7 @@ const logBatch = 512
 // fold is the projection of one run with the place it has reached.
 type fold struct {
 	source  Source
-	run     thread.Run
+	run     *thread.Run
 	project *classic.Projection
 	pos     int64 // of the last entry
 	begun   bool
@@ -31,8 +31,8 @@ type fold struct {
 	state   *agent.State
 }
 
-func newFold(source Source, run thread.Run) fold {
-	return fold{source: source, run: run, project: classic.New(run)}
+func newFold(source Source, run *thread.Run) fold {
+	return fold{source: source, run: run, project: classic.New(*run)}
 }
 
 // apply projects the next entry. On an error nothing has changed.

@@ -16,7 +16,7 @@ type history struct {
 	done  bool // the log has no more
 }
 
-func newHistory(source Source, run thread.Run, after int64, fresh bool) *history {
+func newHistory(source Source, run *thread.Run, after int64, fresh bool) *history {
 	h := &history{fold: newFold(source, run), fresh: fresh}
 	h.project.Skip(after)
 	return h

@@ -119,7 +119,7 @@ func (h *Hub) unwatch(f *feed) {
 
 // track returns the shared projection of a run, for one more reader. The feed
 // stays watched until untrack.
-func (h *Hub) track(run thread.Run) *track {
+func (h *Hub) track(run *thread.Run) *track {
 	f := h.watch(run.ThreadID)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -242,23 +242,33 @@ func (m *memory) reference(t *testing.T, run thread.Run) []string {
 // server serves the run and thread streams of a hub.
 func server(t *testing.T, hub *stream.Hub, m *memory, change func(*stream.Options)) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		o := stream.Options{LastEventID: r.Header.Get("Last-Event-ID"), Modes: r.URL.Query()["mode"]}
-		if change != nil {
-			change(&o)
-		}
-		if r.URL.Path == "/thread" {
-			_ = stream.ServeThread(w, r, hub, "thread", o)
-			return
-		}
-		run, err := m.GetRun(r.Context(), "thread", strings.TrimPrefix(r.URL.Path, "/"))
-		if err != nil {
+		s := open(r, hub, m, change)
+		if s == nil {
 			_ = stream.ServeError(w, r, "Error", "Run not found")
 			return
 		}
-		_ = stream.ServeRun(w, r, hub, run, o)
+		_ = s.Serve(w, r)
 	}))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// open keeps runs off the stack of the goroutine that serves, as a server should.
+//
+//go:noinline
+func open(r *http.Request, hub *stream.Hub, m *memory, change func(*stream.Options)) *stream.Stream {
+	o := stream.Options{LastEventID: r.Header.Get("Last-Event-ID"), Modes: r.URL.Query()["mode"]}
+	if change != nil {
+		change(&o)
+	}
+	if r.URL.Path == "/thread" {
+		return hub.OpenThread("thread", o)
+	}
+	run, err := m.GetRun(r.Context(), "thread", strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil {
+		return nil
+	}
+	return hub.OpenRun(&run, o)
 }
 
 // client reads one stream.

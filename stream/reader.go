@@ -34,7 +34,7 @@ type runReader struct {
 }
 
 // newRunReader returns a reader of the frames behind number after. Close it.
-func (h *Hub) newRunReader(run thread.Run, after int64) *runReader {
+func (h *Hub) newRunReader(run *thread.Run, after int64) *runReader {
 	r := &runReader{hub: h, after: after}
 	if run.Status.Ended() {
 		r.past = newHistory(h.source, run, after, true)

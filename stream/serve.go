@@ -57,13 +57,32 @@ type reader interface {
 // with http.ErrAbortHandler, so that the client comes again (decisions 11); only
 // an error before the first byte is returned.
 func ServeRun(w http.ResponseWriter, r *http.Request, hub *Hub, run thread.Run, o Options) error {
-	reader := hub.newRunReader(run, runCursor(o.LastEventID))
-	defer reader.close()
-	write := frame.Frame.AppendTo
-	if o.NoIDs {
-		write = frame.Frame.WithoutID
+	return hub.OpenRun(&run, o).Serve(w, r)
+}
+
+// OpenRun prepares what ServeRun does. A caller that keeps runs off its own
+// stack while Serve waits spares memory: a thousand waiting streams are a
+// thousand stacks.
+func (h *Hub) OpenRun(run *thread.Run, o Options) *Stream {
+	s := h.open(o, frame.Frame.AppendTo)
+	if len(o.Modes) > 0 {
+		s.sender.modes = uint32(classic.ParseModes(o.Modes))
+		s.sender.rewrite = true
 	}
-	return serve(w, r, hub, reader, write, o.NoIDs, o)
+	s.begin = func(context.Context) (reader, error) { return h.newRunReader(run, runCursor(o.LastEventID)), nil }
+	return s
+}
+
+func (h *Hub) open(o Options, write frameWriter) *Stream {
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = DefaultHeartbeat
+	}
+	s := &Stream{hub: h, o: o}
+	s.sender = sender{write: write, modes: uint32(classic.All)}
+	if o.NoIDs {
+		s.sender.write, s.sender.rewrite = frame.Frame.WithoutID, true
+	}
+	return s
 }
 
 // ServeError answers with a stream of a single error event, for a run or thread
@@ -79,97 +98,129 @@ func ServeError(w http.ResponseWriter, r *http.Request, name, message string) er
 // ServeEmpty answers with a stream that ends at once.
 func ServeEmpty(w http.ResponseWriter, r *http.Request) error { return NewWriter(w, 0).Open(r) }
 
-// serve writes what a reader gives until it ends.
-func serve(w http.ResponseWriter, r *http.Request, hub *Hub, in reader, write frameWriter, rewrite bool, o Options) error {
+// Stream is a stream that is ready to be served, once.
+type Stream struct {
+	hub    *Hub
+	o      Options
+	begin  func(ctx context.Context) (reader, error)
+	sender sender
+
+	in     reader
+	frames []frame.Frame // taken and not sent yet
+	gap    bool          // the client misses frames before them
+	state  status
+	pause  time.Duration // before the next look for missing entries
+}
+
+// Serve answers the request; see ServeRun. What it needs lies in the Stream, to
+// keep the stack of a waiting goroutine small.
+func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	frames, state, err := in.next(ctx)
-	for range prefetch {
-		if err != nil || state != more || len(frames) > 0 {
-			break
-		}
-		frames, state, err = in.next(ctx)
-	}
+	in, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
-	gap := in.lost()
-	if gap {
+	s.in, s.begin = in, nil
+	defer in.close()
+	if err := s.prefetch(ctx); err != nil {
+		return err
+	}
+	if s.gap {
 		w.Header().Set(GapHeader, "truncated")
 	}
-	s := sender{out: NewWriter(w, o.WriteTimeout), write: write, rewrite: rewrite, modes: uint32(classic.All)}
-	if len(o.Modes) > 0 {
-		s.modes = uint32(classic.ParseModes(o.Modes))
-		s.rewrite = true
+	s.sender.out = NewWriter(w, s.o.WriteTimeout)
+	if err := s.sender.out.Open(r); err != nil {
+		return s.gone(err)
 	}
-	if err := s.out.Open(r); err != nil {
-		return o.gone(err)
-	}
-	if o.Heartbeat <= 0 {
-		o.Heartbeat = DefaultHeartbeat
-	}
-	beat := time.NewTicker(o.Heartbeat)
+	beat := time.NewTicker(s.o.Heartbeat)
 	defer beat.Stop()
-	pause := time.Duration(0)
 	for {
-		if err := s.send(frames, gap); err != nil {
-			return o.gone(err)
+		if err := s.sender.send(s.frames, s.gap); err != nil {
+			return s.gone(err)
 		}
-		var wake <-chan struct{}
-		var retry <-chan time.Time
-		switch state {
-		case ended:
+		s.frames, s.gap = nil, false
+		if s.state == ended {
 			return nil
-		case more:
-			wake, pause = closedChannel, 0
-		case waiting:
-			wake, pause = in.changed(), 0
-		case missing:
-			pause = min(max(2*pause, minPause), maxPause)
-			retry = time.After(pause)
 		}
-		select {
-		case <-ctx.Done():
-			return o.gone(context.Cause(ctx))
-		case <-o.Stop:
-			panic(http.ErrAbortHandler)
-		case <-hub.closed:
-			panic(http.ErrAbortHandler)
-		case <-beat.C:
-			if err := s.out.Heartbeat(); err != nil {
-				return o.gone(err)
-			}
-			in.idle(ctx)
-			frames, gap = nil, false
-			continue
-		case <-wake:
-		case <-retry:
+		if err := s.wait(ctx, beat.C); err != nil {
+			return err
 		}
-		if frames, state, err = in.next(ctx); err != nil {
-			if ctx.Err() != nil {
-				return o.gone(context.Cause(ctx))
-			}
-			panic(http.ErrAbortHandler)
-		}
-		gap = in.lost()
 	}
 }
 
-// prefetch bounds the batches that are read before the headers, in search of the
+// prefetch takes the first frames before the headers are sent.
+func (s *Stream) prefetch(ctx context.Context) error {
+	for range prefetchBatches {
+		if err := s.take(ctx); err != nil {
+			return err
+		}
+		if s.state != more || len(s.frames) > 0 {
+			break
+		}
+	}
+	return nil
+}
+
+func (s *Stream) take(ctx context.Context) (err error) {
+	s.frames, s.state, err = s.in.next(ctx)
+	s.gap = s.in.lost() || s.gap
+	return err
+}
+
+// wait waits until there is something to send and takes it.
+func (s *Stream) wait(ctx context.Context, beat <-chan time.Time) error {
+	var wake <-chan struct{}
+	var retry <-chan time.Time
+	switch s.state {
+	case missing:
+		s.pause = min(max(2*s.pause, minPause), maxPause)
+		retry = time.After(s.pause)
+	case waiting:
+		wake, s.pause = s.in.changed(), 0
+	default:
+		wake, s.pause = closedChannel, 0
+	}
+	select {
+	case <-ctx.Done():
+		return s.gone(context.Cause(ctx))
+	case <-s.o.Stop:
+		panic(http.ErrAbortHandler)
+	case <-s.hub.closed:
+		panic(http.ErrAbortHandler)
+	case <-beat:
+		if err := s.sender.out.Heartbeat(); err != nil {
+			return s.gone(err)
+		}
+		s.in.idle(ctx)
+		return nil
+	case <-wake:
+	case <-retry:
+	}
+	if err := s.take(ctx); err != nil {
+		if ctx.Err() != nil {
+			return s.gone(context.Cause(ctx))
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+func (s *Stream) gone(err error) error {
+	if s.o.OnDisconnect != nil {
+		s.o.OnDisconnect()
+	}
+	return err
+}
+
+// prefetchBatches bounds what is read before the headers, in search of the
 // client's place, to tell whether events before it are lost.
-const prefetch = 16
+const prefetchBatches = 16
 
 // Pauses before a reader looks again for entries that are about to be stored.
 const (
 	minPause = 2 * time.Millisecond
 	maxPause = 250 * time.Millisecond
 )
-
-func (o Options) gone(err error) error {
-	if o.OnDisconnect != nil {
-		o.OnDisconnect()
-	}
-	return err
-}
 
 // frameWriter appends a frame as a reader gets it.
 type frameWriter func(f frame.Frame, dst []byte) []byte

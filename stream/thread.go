@@ -19,21 +19,26 @@ import (
 // event; with -1 with the oldest that the log has. It never ends cleanly: the
 // client goes away, or the connection is aborted as by ServeRun.
 func ServeThread(w http.ResponseWriter, r *http.Request, hub *Hub, threadID string, o Options) error {
-	in := &threadReader{
-		hub: hub, source: hub.source, threadID: threadID, feed: hub.watch(threadID),
-		lifecycle: slices.Contains(o.Modes, "lifecycle"),
-		runModes:  len(o.Modes) == 0 || slices.Contains(o.Modes, "run_modes"),
+	return hub.OpenThread(threadID, o).Serve(w, r)
+}
+
+// OpenThread prepares what ServeThread does; see OpenRun.
+func (h *Hub) OpenThread(threadID string, o Options) *Stream {
+	s := h.open(o, frame.Frame.WithCursor)
+	s.sender.rewrite = true
+	s.begin = func(ctx context.Context) (reader, error) {
+		in := &threadReader{
+			hub: h, source: h.source, threadID: threadID, feed: h.watch(threadID),
+			lifecycle: slices.Contains(o.Modes, "lifecycle"),
+			runModes:  len(o.Modes) == 0 || slices.Contains(o.Modes, "run_modes"),
+		}
+		if err := in.start(ctx, o.LastEventID); err != nil {
+			in.close()
+			return nil, err
+		}
+		return in, nil
 	}
-	defer in.close()
-	if err := in.start(r.Context(), o.LastEventID); err != nil {
-		return err
-	}
-	o.Modes = nil
-	write := frame.Frame.WithCursor
-	if o.NoIDs {
-		write = frame.Frame.WithoutID
-	}
-	return serve(w, r, hub, in, write, true, o)
+	return s
 }
 
 // threadReader follows a thread's runs one after the other.
@@ -192,7 +197,7 @@ func (t *threadReader) read(ctx context.Context, after int64, limit int) ([]thre
 }
 
 func (t *threadReader) follow(run thread.Run) {
-	t.run, t.runID = t.hub.newRunReader(run, -1), run.ID
+	t.run, t.runID = t.hub.newRunReader(&run, -1), run.ID
 }
 
 func (t *threadReader) next(ctx context.Context) ([]frame.Frame, status, error) {

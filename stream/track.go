@@ -17,7 +17,7 @@ import (
 // track is the projection of an active run that its readers share: each frame
 // is made once, by the reader that first wants it, and kept in a bounded ring.
 type track struct {
-	run     thread.Run
+	run     *thread.Run
 	feed    *feed
 	limit   int // bytes of frames
 	readers int // guarded by the feed
@@ -38,7 +38,7 @@ type track struct {
 	checked    time.Time // when the run's row was read last
 }
 
-func newTrack(source Source, f *feed, run thread.Run, limit int) *track {
+func newTrack(source Source, f *feed, run *thread.Run, limit int) *track {
 	t := &track{run: run, feed: f, limit: limit, fold: newFold(source, run), evictedN: -1}
 	t.ended.Store(run.Status.Ended())
 	return t
