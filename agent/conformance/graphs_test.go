@@ -2,6 +2,8 @@ package conformance_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -116,6 +118,62 @@ func TestWeatherContinuesFromAnEditOfItsSubgraph(t *testing.T) {
 	history := l.history(ns)
 	require.Len(t, history, 5)
 	require.Equal(t, []string{agent.Start}, history[4].Next)
+}
+
+func TestTheCheckpointsStreamedAreTheHistory(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, conformance.Weather())
+	r := l.run(run{input: humanInput("SF")})
+	var streamed []string
+	for _, e := range r.events {
+		if d, ok := e.Payload.(*agent.CheckpointDetail); ok && e.NS == "" {
+			streamed = append(streamed, fmt.Sprint(d.Step, " ", d.CheckpointID, " ", d.ParentID))
+		}
+	}
+	var stored []string
+	for _, s := range l.history("") {
+		stored = append(stored, fmt.Sprint(string(s.Metadata["step"]), " ", s.CheckpointID, " ", s.ParentID))
+	}
+	slices.Reverse(stored)
+	require.Equal(t, stored, streamed)
+}
+
+func TestContinuingFromTheHeadByNameStoresNoDuplicate(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, conformance.Weather())
+	l.run(run{input: humanInput("SF"), before: []string{"router_node"}})
+	head := l.history("")[0].CheckpointID
+	require.Len(t, l.history(""), 2)
+	r, err := l.thread.RunFrom(t.Context(), head, nil)
+	require.NoError(t, err)
+	require.True(t, r.Breakpoint, "it stops again, inside the subgraph")
+	require.Len(t, l.history(""), 3)
+	for _, e := range r.Events {
+		if d, ok := e.Payload.(*agent.CheckpointDetail); ok {
+			require.Equal(t, head, d.CheckpointID, "the stream starts with the checkpoint that it goes on from")
+			return
+		}
+	}
+	require.Fail(t, "no checkpoint on the stream")
+}
+
+func TestAForkFromTheRootIsASecondChildOfIt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, conformance.AgentWithTools())
+	l.run(run{input: humanInput("weather?")})
+	history := l.history("")
+	root := history[len(history)-1].CheckpointID
+	r, err := l.thread.RunFrom(t.Context(), root, json.RawMessage(humanInput("and here?")))
+	require.NoError(t, err)
+	require.Equal(t, "success", r.Status)
+	children := 0
+	for _, s := range l.history("") {
+		if s.ParentID == root {
+			children++
+		}
+	}
+	require.Equal(t, 2, children)
+	require.Equal(t, "human and here?", l.conversation()[0])
 }
 
 func TestErrorFailsByNameAfterASecond(t *testing.T) {
