@@ -64,7 +64,7 @@ func TestRunsAgreeWithTheReference(t *testing.T) {
 	}
 }
 
-// The order of the two subagents is no contract (captures/README.md 5), the rest is.
+// The order of the two subagents is no contract, the rest is.
 func TestDeepAgentAgreesWithTheReference(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, conformance.DeepAgent())

@@ -65,7 +65,7 @@ func recordedFrames(t *testing.T, name string) []frame {
 	return frames
 }
 
-// requireFrames compares frames in order, but for ids and what captures/README.md 6 calls faults.
+// requireFrames compares frames in order, but for ids and the traces of its library.
 func requireFrames(t *testing.T, name string, events []agent.Event) {
 	t.Helper()
 	want, got := recordedFrames(t, name), framesOf(t, events)
