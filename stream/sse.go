@@ -37,6 +37,7 @@ type Writer struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
 	timeout time.Duration
+	set     time.Time // when the deadline was set
 }
 
 // NewWriter returns a writer. Pass the innermost writer that still counts:
@@ -110,10 +111,15 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// deadline lets the next write take the timeout. A response that has no
-// deadlines, as in tests, goes without.
+// deadline lets the next write take the timeout, to a few percent. A response
+// that has no deadlines, as in tests, goes without.
 func (w *Writer) deadline() error {
-	if err := w.rc.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	now := time.Now()
+	if now.Sub(w.set) < w.timeout/32 {
+		return nil
+	}
+	w.set = now
+	if err := w.rc.SetWriteDeadline(now.Add(w.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("stream: write deadline: %w", err)
 	}
 	return nil
