@@ -175,11 +175,15 @@ type CheckpointDetail struct {
 
 // TaskStart is the payload of TaskStarted; the event's NS is the graph's.
 type TaskStart struct {
-	ID       string          `json:"id"`
-	Name     string          `json:"name"`
-	Step     int             `json:"step"`
-	Input    json.RawMessage `json:"input"`
-	Triggers []string        `json:"triggers"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Step  int             `json:"step"`
+	Input json.RawMessage `json:"input,omitempty"`
+	// CheckpointID, when set, names the checkpoint of the event's NS whose state
+	// is the input. Live, Input holds it too; in the log it is left out, so that an
+	// entry doesn't grow with the state.
+	CheckpointID string   `json:"checkpoint_id,omitempty"`
+	Triggers     []string `json:"triggers"`
 	// Interrupts are those the task raised before and that still wait.
 	Interrupts []InterruptInfo `json:"interrupts"`
 }

@@ -64,6 +64,8 @@ func (f *fold) stateFor(ctx context.Context, e thread.Entry) (*agent.State, erro
 		checkpointID = v.CheckpointID
 	case *agent.CheckpointDetail:
 		checkpointID = v.CheckpointID
+	case agent.TaskStart:
+		checkpointID = v.CheckpointID
 	}
 	if key := e.Event.NS + "\n" + checkpointID; f.stateOf != key {
 		state, err := f.source.Materialize(ctx, f.run.ThreadID, e.Event.NS, checkpointID)

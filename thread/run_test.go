@@ -64,7 +64,7 @@ func TestEventsOfARunAreGaplessAndEndWithItsFinish(t *testing.T) {
 	}
 }
 
-func TestStoredValuesEventsGiveTheStateThatWasSeen(t *testing.T) {
+func TestStoredEventsGiveTheStatesThatWereSeen(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.thread()
@@ -77,16 +77,26 @@ func TestStoredValuesEventsGiveTheStateThatWasSeen(t *testing.T) {
 		if v, ok := e.Event.Payload.(*agent.ValuesNote); ok {
 			live[e.Pos] = string(v.State.JSON())
 		}
+		if v, ok := e.Event.Payload.(agent.TaskStart); ok {
+			live[e.Pos] = string(v.Input)
+		}
 	}
 	require.NotEmpty(t, live)
 	for _, e := range stored {
-		v, ok := e.Event.Payload.(*agent.ValuesNote)
-		if !ok {
+		var got, checkpoint string
+		switch v := e.Event.Payload.(type) {
+		case *agent.ValuesNote:
+			got, checkpoint = string(v.Inline), v.CheckpointID
+		case agent.TaskStart:
+			got, checkpoint = string(v.Input), v.CheckpointID
+			if checkpoint != "" {
+				require.Empty(t, v.Input, "the log doesn't grow with the state")
+			}
+		default:
 			continue
 		}
-		got := string(v.Inline)
-		if v.CheckpointID != "" {
-			s, err := b.svc.Materialize(context.Background(), id, e.Event.NS, v.CheckpointID)
+		if checkpoint != "" {
+			s, err := b.svc.Materialize(context.Background(), id, e.Event.NS, checkpoint)
 			require.NoError(t, err)
 			got = string(s.JSON())
 		}

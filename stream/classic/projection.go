@@ -78,6 +78,9 @@ func (p *Projection) NeedsState(e thread.Entry) bool {
 	case *agent.CheckpointDetail:
 		return note.State == nil && note.Inline == nil && note.CheckpointID != "" &&
 			p.visible(e.Event.NS) && p.modes.has(Checkpoints|Debug) && p.next+1 > p.skip
+	case agent.TaskStart:
+		return note.Input == nil && note.CheckpointID != "" &&
+			(p.visible(e.Event.NS) && p.modes.has(Tasks|Debug) || p.modes.has(Events))
 	}
 	return false
 }
@@ -109,6 +112,9 @@ func (p *Projection) event(e agent.Event, state *agent.State) {
 	case *agent.CheckpointDetail:
 		p.checkpoint(e, v, jsonOf(v.State, v.Inline, state))
 	case agent.TaskStart:
+		if v.Input == nil && state != nil {
+			v.Input = state.JSON()
+		}
 		p.taskStarted(e, v)
 	case agent.TaskFinish:
 		p.taskFinished(e, v)
