@@ -18,7 +18,7 @@ type NamedError struct {
 // Error returns the message alone; the name is sent beside it.
 func (e *NamedError) Error() string { return e.Message }
 
-// InvalidUpdateError: values that the channels refuse (two writes to a LastValue, a failing reducer, an unknown node).
+// InvalidUpdateError reports values that the channels refuse (two writes to a LastValue, a failing reducer, an unknown node).
 type InvalidUpdateError struct {
 	Code    string // INVALID_CONCURRENT_GRAPH_UPDATE, INVALID_GRAPH_NODE_RETURN_VALUE or ""
 	Message string
@@ -26,7 +26,7 @@ type InvalidUpdateError struct {
 
 func (e *InvalidUpdateError) Error() string { return e.Message }
 
-// RecursionError: the graph did not end within the limit of user supersteps.
+// RecursionError says that the graph did not end within the limit of user supersteps.
 type RecursionError struct{ Limit int }
 
 func (e *RecursionError) Error() string {
@@ -42,7 +42,7 @@ const (
 	EmptyCommand        = "empty_command"
 )
 
-// ResumeError: a resume that can't be accepted; nothing was stored.
+// ResumeError is a resume that can't be accepted; nothing was stored.
 type ResumeError struct {
 	Code string
 	// IDs are the interrupts named; Pending those that wait.
@@ -62,14 +62,14 @@ type Issue struct {
 	Message     string `json:"message"`
 }
 
-// InvalidCommandError: a goto to an unknown node, an update that fails, graph: PARENT at the root.
+// InvalidCommandError reports a goto to an unknown node, an update that fails, graph: PARENT at the root.
 type InvalidCommandError struct{ Problems []string }
 
 func (e *InvalidCommandError) Error() string {
 	return "invalid command: " + strings.Join(e.Problems, "; ")
 }
 
-// EmptyInputError: nothing to run.
+// EmptyInputError says that there is nothing to run.
 type EmptyInputError struct{ Message string }
 
 func (e *EmptyInputError) Error() string { return e.Message }

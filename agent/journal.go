@@ -98,9 +98,10 @@ func (c *taskContext) journal(key stepKey, rec journaled) error {
 
 // idempotencyKey is the step's key for the outside world (decisions 6).
 func (c *taskContext) idempotencyKey(key stepKey) string {
-	h := sha256.New()
+	var all []byte
 	for _, part := range []string{c.exec.ThreadID, c.planned.origin, key.name, strconv.Itoa(key.occurrence)} {
-		fmt.Fprintf(h, "%d:%s,", len(part), part)
+		all = appendString(all, part)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:16])
 }

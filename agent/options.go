@@ -59,12 +59,12 @@ func Reducer[T, U any](key string, def func() T, reduce func(old T, update U) (T
 	}
 }
 
-// InterruptBefore and InterruptAfter compile static breakpoints into the graph; "*" names all nodes.
+// InterruptBefore compiles static breakpoints into the graph; "*" names all nodes.
 func InterruptBefore(nodes ...string) GraphOption {
 	return func(g *Graph) { g.interruptBefore = append(g.interruptBefore, nodes...) }
 }
 
-// InterruptAfter: see InterruptBefore.
+// InterruptAfter is InterruptBefore for stops behind the nodes.
 func InterruptAfter(nodes ...string) GraphOption {
 	return func(g *Graph) { g.interruptAfter = append(g.interruptAfter, nodes...) }
 }

@@ -19,7 +19,7 @@ func Invoke(ctx Context, g *Graph, input any) (*State, error) {
 	c := ctx.task()
 	state, err := c.invoke(ctx, g, raw)
 	// What the graph left has to be there before anything that the node does next.
-	c.flush()
+	c.flush(ctx)
 	return state, err
 }
 
@@ -67,7 +67,7 @@ func (c *taskContext) invoke(ctx context.Context, g *Graph, input json.RawMessag
 	if g.stateful {
 		ns = withoutIDs(ns)
 	}
-	c.flush()
+	c.flush(ctx)
 
 	l := c.loop.r.loop(g, ns, c)
 	ended := l.execute(ctx, loopInput{
@@ -97,20 +97,20 @@ func (c *taskContext) invoke(ctx context.Context, g *Graph, input json.RawMessag
 		return nil, &parentCommand{cmd: ended.command}
 	}
 	if c.exec.ExitOnly && !g.stateful {
-		c.flush()
+		c.flush(ctx)
 		c.loop.r.letGo(ns)
 	}
 	return l.ch.state(g.outputKeys), nil
 }
 
 // flush commits what nested graphs of the task left.
-func (c *taskContext) flush() {
+func (c *taskContext) flush(ctx context.Context) {
 	c.mu.Lock()
 	pend := c.pend
 	c.pend = Commit{}
 	c.mu.Unlock()
 	if c.loop != nil {
-		c.loop.r.commit(context.WithoutCancel(c), &pend)
+		c.loop.r.commit(context.WithoutCancel(ctx), &pend)
 	}
 }
 

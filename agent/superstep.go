@@ -48,7 +48,11 @@ func (l *loop) superstep(ctx context.Context) *end {
 	if e := s.ended(ctx); e != nil {
 		return e
 	}
-	return l.complete(s.done, s.next)
+	next, err := s.all()
+	if err != nil {
+		return failed(err)
+	}
+	return l.complete(s.done, next)
 }
 
 // atRoot returns breakpoints of the run, which are meant for the root graph.
@@ -165,8 +169,10 @@ type step struct {
 	// done holds the results that are known, reused ones included; doneTasks their tasks.
 	done      []taskWrites
 	doneTasks []doneTask
-	// next are the channels with all results applied.
-	next *channels
+	// next are the channels with all results applied; trial those with the results so
+	// far, in the order in which the tasks ended. writers are the writes that must stay alone.
+	next, trial *channels
+	writers     map[string]write
 	// reused are tasks with a stored result, waiting those to be run.
 	reused, waiting []*taskRun
 	// How the tasks ended that aren't done.
@@ -201,7 +207,7 @@ func (s *step) reuse(t *taskRun) bool {
 	n := len(s.done)
 	s.add(t.planned, t.before.Writes, t.before.Interrupts)
 	s.reuseHandler(t)
-	if s.try() != nil {
+	if s.try(t.planned, t.before.Writes, false) != nil {
 		s.done, s.doneTasks = s.done[:n], s.doneTasks[:n]
 		return false
 	}
@@ -291,8 +297,7 @@ func (s *step) showPartial() {
 
 // joinErrors is the error of a superstep in which tasks failed.
 func joinErrors(errs []error) error {
-	same := func(err error) bool { return err == errs[0] } // a time limit of the superstep
-	if len(errs) == 1 || !slices.ContainsFunc(errs, func(err error) bool { return !same(err) }) {
+	if len(errs) == 1 || !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, errStepTimeout) }) {
 		return errs[0]
 	}
 	messages := make([]string, len(errs))

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-dev/parley/agent/message"
 )
 
-// ToolCallStarted, ToolCallOutput, ToolCallFinished and ToolCallFailed report a tool call's lifecycle.
+// ToolCallStarted reports a tool call; ToolCallOutput, ToolCallFinished and ToolCallFailed report what becomes of it.
 func ToolCallStarted(ctx Context, callID, name string, args json.RawMessage) {
 	ctx.task().tool(ToolStarted, ToolNote{CallID: callID, Name: name, Input: string(args)})
 }
