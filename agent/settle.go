@@ -3,8 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"slices"
 )
 
 // settle takes the result of a task: it makes the record and the events, and
@@ -18,7 +16,7 @@ func (s *step) settle(ctx context.Context, res *taskResult, running int) {
 		// applied is ever handed back (spec/runtime.md 9, no. 5).
 		s.add(t, res.writes, res.asked)
 		s.addHandled(t)
-		if err := s.try(); err != nil {
+		if err := s.try(t, res.writes, running == 0); err != nil {
 			res.kind, res.err = taskFailed, err
 			s.drop(t, err)
 		}
@@ -55,8 +53,7 @@ func (s *step) settle(ctx context.Context, res *taskResult, running int) {
 		s.cutShort = true
 		l.record(t, TaskRecord{Status: TaskCancelled, Interrupts: res.asked, Error: cancelledError})
 	case taskToParent:
-		s.toParent = res.command
-		l.record(t, TaskRecord{Status: TaskDone, Interrupts: res.asked})
+		s.toParent = res.command // no record: should the graph go on, the task runs again
 	}
 	if res.kind != taskCutOff && res.kind != taskStopped && !hidden {
 		l.finished(t, res)
@@ -65,45 +62,6 @@ func (s *step) settle(ctx context.Context, res *taskResult, running int) {
 	l.pend.Events = append(l.pend.Events, l.r.ends(t.ns, failed)...)
 	if running > 0 {
 		l.r.commit(context.WithoutCancel(ctx), &l.pend)
-	}
-}
-
-// add takes a task's result into the superstep.
-func (s *step) add(t *plannedTask, writes []Write, asked []InterruptInfo) {
-	s.done = append(s.done, t.writesOf(writes))
-	s.doneTasks = append(s.doneTasks, doneTask{t, asked})
-}
-
-// doneTask is a task whose result is known.
-type doneTask struct {
-	*plannedTask
-	asked []InterruptInfo
-}
-
-// try applies all results to a copy of the channels.
-func (s *step) try() error {
-	next, err := s.l.ch.applied(s.done)
-	if err == nil {
-		s.next = next
-	}
-	return err
-}
-
-// drop takes out the last result, of t, and those that it can't be applied with:
-// the tasks that wrote to the channel that refused count as failed, too, since a
-// change of the code may be meant for any of them.
-func (s *step) drop(t *plannedTask, err error) {
-	last := slices.IndexFunc(s.doneTasks, func(d doneTask) bool { return d.plannedTask == t })
-	s.done, s.doneTasks = s.done[:last], s.doneTasks[:last]
-	var refused *applyError
-	if !errors.As(err, &refused) {
-		return
-	}
-	for i := last - 1; i >= 0; i-- {
-		if other := s.doneTasks[i]; other.plannedTask != t && writesTo(s.done[i].writes, refused.channel) > 0 {
-			s.l.record(other.plannedTask, TaskRecord{Status: TaskFailed, Interrupts: other.asked, Error: ErrorInfoOf(err)})
-			s.done, s.doneTasks = slices.Delete(s.done, i, i+1), slices.Delete(s.doneTasks, i, i+1)
-		}
 	}
 }
 
@@ -121,9 +79,13 @@ func (l *loop) started(t *plannedTask) {
 	if t.node.hidden() {
 		return
 	}
-	l.event(TaskStarted, TaskStart{
+	start := TaskStart{
 		ID: t.id, Name: t.node.name, Step: t.step, Input: l.input(t).json(), Triggers: t.triggers, Interrupts: []InterruptInfo{},
-	})
+	}
+	if t.send == nil && !l.pending && !l.unstored() {
+		start.CheckpointID = l.cp.ID
+	}
+	l.event(TaskStarted, start)
 }
 
 // finished reports the end of a task.
