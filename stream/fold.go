@@ -55,17 +55,9 @@ func (f *fold) apply(ctx context.Context, e thread.Entry) ([]frame.Frame, error)
 
 // stateFor reads the state that the entry refers to, if the projection shows it.
 func (f *fold) stateFor(ctx context.Context, e thread.Entry) (*agent.State, error) {
-	if !f.project.NeedsState(e) {
+	checkpointID := f.project.NeedsState(e)
+	if checkpointID == "" {
 		return nil, nil
-	}
-	var checkpointID string
-	switch v := e.Event.Payload.(type) {
-	case *agent.ValuesNote:
-		checkpointID = v.CheckpointID
-	case *agent.CheckpointDetail:
-		checkpointID = v.CheckpointID
-	case agent.TaskStart:
-		checkpointID = v.CheckpointID
 	}
 	if key := e.Event.NS + "\n" + checkpointID; f.stateOf != key {
 		state, err := f.source.Materialize(ctx, f.run.ThreadID, e.Event.NS, checkpointID)

@@ -224,13 +224,8 @@ func (m *memory) reference(t *testing.T, run thread.Run) []string {
 	var all []string
 	for _, e := range entries {
 		var state *agent.State
-		if p.NeedsState(e) {
-			switch v := e.Event.Payload.(type) {
-			case *agent.ValuesNote:
-				state = m.states[e.Event.NS+v.CheckpointID]
-			case *agent.CheckpointDetail:
-				state = m.states[e.Event.NS+v.CheckpointID]
-			}
+		if id := p.NeedsState(e); id != "" {
+			state = m.states[e.Event.NS+id]
 		}
 		for _, f := range p.Project(e, state) {
 			all = append(all, string(f.Wire))

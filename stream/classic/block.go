@@ -142,15 +142,33 @@ func appendContent(dst []byte, c chunk) []byte {
 	return append(dst, `}]`...)
 }
 
+// without leaves out the keys of an object that were sent with the same value:
+// clients join the texts of equal keys.
+func without(all, sent json.RawMessage) json.RawMessage {
+	var a, b map[string]json.RawMessage
+	if absent(sent) || json.Unmarshal(all, &a) != nil || json.Unmarshal(sent, &b) != nil {
+		return all
+	}
+	for key, value := range b {
+		if string(a[key]) == string(value) {
+			delete(a, key)
+		}
+	}
+	return appendMap(nil, a)
+}
+
 // messageFinished sends the usage and the last metadata, if there are any.
 func (p *Projection) messageFinished(f agent.MessageFinish) {
 	m := p.open[f.ID]
 	if m == nil {
 		return
 	}
-	last := chunk{usage: f.Usage}
-	if string(f.ResponseMetadata) != "{}" && !absent(f.ResponseMetadata) {
-		last.response = f.ResponseMetadata
+	last := chunk{usage: f.Usage, response: f.ResponseMetadata}
+	if !m.first {
+		last.response = without(f.ResponseMetadata, m.start.ResponseMetadata)
+	}
+	if string(last.response) == "{}" || absent(last.response) {
+		last.response = nil
 	}
 	if last.usage != nil || last.response != nil {
 		p.send(m, last)

@@ -15,26 +15,18 @@ func (p *Projection) checkpoint(e agent.Event, d *agent.CheckpointDetail, state 
 	if !p.visible(e.NS) {
 		return
 	}
-	if p.modes.has(Checkpoints) {
-		if state == nil {
-			p.raw(Checkpoints, "", "", nil)
-		} else if p.begin(Checkpoints, "checkpoints", p.suffix(e.NS), len(state)+256) {
-			p.buf = append(p.buf, `{"values":`...)
-			p.buf = append(p.buf, state...)
-			p.buf = appendCheckpointTail(p.buf, d)
-			p.buf = append(p.buf, '}')
-			p.end()
-		}
+	if p.modes.has(Checkpoints) && p.begin(Checkpoints, "checkpoints", p.suffix(e.NS), len(state)+256) {
+		p.buf = append(p.buf, `{"values":`...)
+		p.buf = append(p.buf, state...)
+		p.buf = appendCheckpointTail(p.buf, d)
+		p.buf = append(p.buf, '}')
+		p.end()
 	}
-	if p.modes.has(Debug) {
-		if state == nil {
-			p.raw(Debug, "", "", nil)
-		} else if p.begin(Debug, "debug", p.suffix(e.NS), len(state)+3072) {
-			p.buf = appendDebug(p.buf, "checkpoint", d.Step, e.At)
-			p.buf = p.appendCheckpoint(p.buf, e.NS, d, state)
-			p.buf = append(p.buf, '}')
-			p.end()
-		}
+	if p.modes.has(Debug) && p.begin(Debug, "debug", p.suffix(e.NS), len(state)+3072) {
+		p.buf = appendDebug(p.buf, "checkpoint", d.Step, e.At)
+		p.buf = p.appendCheckpoint(p.buf, e.NS, d, state)
+		p.buf = append(p.buf, '}')
+		p.end()
 	}
 }
 

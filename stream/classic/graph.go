@@ -38,12 +38,8 @@ func (p *Projection) values(ns string, state []byte, lists *agent.State) {
 	}
 }
 
-// raw sends a frame with ready JSON; nil is counted only.
+// raw sends a frame with ready JSON.
 func (p *Projection) raw(mode Mode, name, ns string, data []byte) {
-	if data == nil {
-		p.count()
-		return
-	}
 	if p.begin(mode, name, p.suffix(ns), len(data)) {
 		p.buf = append(p.buf, data...)
 		p.end()

@@ -58,7 +58,9 @@ func TestToolCallsStreamAsChunks(t *testing.T) {
 	// A call whose chunks had no arguments at all.
 	s.emit(agent.BlockStarted, ns, agent.BlockStart{ID: "m", Index: 2, Block: json.RawMessage(`{"type":"tool_call_chunk","id":"c2","name":"u","args":"","index":1}`)})
 	s.emit(agent.BlockFinished, ns, agent.BlockFinish{ID: "m", Index: 2, Block: json.RawMessage(`{"type":"tool_call","id":"c2","name":"u","args":{}}`)})
-	s.emit(agent.MessageFinished, ns, agent.MessageFinish{ID: "m", Usage: &message.Usage{InputTokens: 1, OutputTokens: 2, TotalTokens: 3}})
+	s.emit(agent.MessageFinished, ns, agent.MessageFinish{
+		ID: "m", Usage: &message.Usage{InputTokens: 1, OutputTokens: 2, TotalTokens: 3}, ResponseMetadata: json.RawMessage(`{"first":1,"last":2}`),
+	})
 	got := chunks(t, s.project())
 	require.Equal(t, []string{`"I"`, `""`, `""`, `""`, `""`}, fields(got, "content"))
 	require.Equal(t, []string{
@@ -69,7 +71,7 @@ func TestToolCallsStreamAsChunks(t *testing.T) {
 		`[]`,
 	}, fields(got, "tool_call_chunks"))
 	require.Equal(t, []string{"", "", "", "", `{"input_tokens":1,"output_tokens":2,"total_tokens":3}`}, fields(got, "usage_metadata"))
-	require.Equal(t, []string{`{"first":1}`, `{}`, `{}`, `{}`, `{}`}, fields(got, "response_metadata"))
+	require.Equal(t, []string{`{"first":1}`, `{}`, `{}`, `{}`, `{"last":2}`}, fields(got, "response_metadata"))
 	require.Equal(t, `"bot"`, string(got[3]["name"]))
 }
 

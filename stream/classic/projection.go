@@ -22,6 +22,7 @@ type Projection struct {
 	seq  int64 // of the last numbered entry
 	sub  int   // frames since that entry
 
+	gone     bool // the state behind the event no longer exists
 	started  bool // a metadata frame was made
 	finished bool
 
@@ -65,35 +66,63 @@ func (p *Projection) Next() int64 { return p.next }
 // Finished reports whether the run's last event was projected.
 func (p *Projection) Finished() bool { return p.finished }
 
-// NeedsState reports whether the entry, as read from the log, must be given the
-// state that it refers to.
-func (p *Projection) NeedsState(e thread.Entry) bool {
-	switch note := e.Event.Payload.(type) {
-	case *agent.ValuesNote:
-		if note.State != nil || note.Inline != nil || note.CheckpointID == "" {
-			return false
-		}
-		return p.visible(e.Event.NS) && p.modes.has(Values) && p.next > p.skip ||
-			p.completes(e.Event.NS)
-	case *agent.CheckpointDetail:
-		return note.State == nil && note.Inline == nil && note.CheckpointID != "" &&
-			p.visible(e.Event.NS) && p.modes.has(Checkpoints|Debug) && p.next+1 > p.skip
-	case agent.TaskStart:
-		return note.Input == nil && note.CheckpointID != "" &&
-			(p.visible(e.Event.NS) && p.modes.has(Tasks|Debug) || p.modes.has(Events))
+// NeedsState returns the id of the checkpoint, of the event's namespace, whose
+// state the entry refers to; "" if Project does not need it.
+func (p *Projection) NeedsState(e thread.Entry) string {
+	id := reference(e.Event.Payload)
+	if id == "" {
+		return ""
 	}
-	return false
+	var frames Mode // those of these modes show the state
+	switch e.Event.Payload.(type) {
+	case *agent.ValuesNote:
+		if p.completes(e.Event.NS) {
+			return id
+		}
+		frames = Values
+	case *agent.CheckpointDetail:
+		frames = Checkpoints | Debug
+	case agent.TaskStart:
+		if p.modes.has(Events) {
+			return id
+		}
+		frames = Tasks | Debug
+	}
+	if !p.visible(e.Event.NS) || !p.modes.has(frames) || p.next+1 < p.skip {
+		return ""
+	}
+	return id
+}
+
+// reference is the id of the checkpoint whose state stands behind a payload that
+// was read from the log; "" for one that has all it needs.
+func reference(payload any) string {
+	switch v := payload.(type) {
+	case *agent.ValuesNote:
+		if v.State == nil && v.Inline == nil {
+			return v.CheckpointID
+		}
+	case *agent.CheckpointDetail:
+		if v.State == nil && v.Inline == nil {
+			return v.CheckpointID
+		}
+	case agent.TaskStart:
+		if absent(v.Input) {
+			return v.CheckpointID
+		}
+	}
+	return ""
 }
 
 // Project returns the frames of the next entry. The slice is valid until the
-// next call; the frames for good, unless Recycle is called. State is that of an
-// entry for which NeedsState is true; nil then means that it is gone, and the
-// frame is counted but not made.
+// next call; the frames for good, unless Recycle is called. State is the one that
+// NeedsState asked for; if it is gone, nil: then its frames are counted, not made.
 func (p *Projection) Project(e thread.Entry, state *agent.State) []frame.Frame {
 	p.frames = p.frames[:0]
 	if e.Seq > 0 {
 		p.seq, p.sub = e.Seq, 0
 	}
+	p.gone = state == nil && reference(e.Event.Payload) != ""
 	p.event(e.Event, state)
 	for i := range p.frames {
 		p.frames[i].Pos, p.frames[i].At = e.Pos, e.Event.At
@@ -165,7 +194,7 @@ func (p *Projection) suffix(ns string) string {
 func (p *Projection) begin(mode Mode, name, suffix string, size int) bool {
 	n, prev := p.next, p.last
 	p.count()
-	if n <= p.skip {
+	if n <= p.skip || p.gone {
 		return false
 	}
 	p.room(size + len(name) + len(suffix) + 64)

@@ -24,6 +24,8 @@ type script struct {
 	seq     int64
 	// states are what checkpoints hold, by namespace and id.
 	states map[string]*agent.State
+	// head is the newest checkpoint of each namespace.
+	head map[string]string
 	// maps are the checkpoint ids of the enclosing graphs, by namespace.
 	maps map[string]map[string]string
 }
@@ -41,6 +43,7 @@ func newScript(t *testing.T, graph, runName string, modes ...string) *script {
 			Kwargs: thread.RunKwargs{StreamMode: modes, Subgraphs: true},
 		},
 		states: map[string]*agent.State{},
+		head:   map[string]string{},
 		maps:   map[string]map[string]string{},
 	}
 }
@@ -92,6 +95,7 @@ func (s *script) checkpoint(c cp) {
 		parentID = id(c.ns + c.parent)
 	}
 	s.states[c.ns+checkpointID] = state
+	s.head[c.ns] = checkpointID
 	within := s.maps[c.ns]
 	if !c.silent {
 		s.emit(agent.CheckpointAnnounced, c.ns, agent.CheckpointNote{ID: checkpointID, ParentID: parentID, Step: c.step, Source: c.source})
@@ -128,10 +132,14 @@ func taskView(ns, node string, interrupts ...agent.InterruptInfo) agent.TaskView
 func nodeOf(task string) string { name, _, _ := strings.Cut(task, "#"); return name }
 
 func (s *script) taskStart(ns, task string, step int, input string) {
-	s.emit(agent.TaskStarted, ns, agent.TaskStart{
+	start := agent.TaskStart{
 		ID: id(ns + task), Name: nodeOf(task), Step: step, Input: json.RawMessage(input),
 		Triggers: []string{"branch:to:" + nodeOf(task)},
-	})
+	}
+	if state := s.states[ns+s.head[ns]]; state != nil && string(state.JSON()) == input {
+		start.CheckpointID = s.head[ns]
+	}
+	s.emit(agent.TaskStarted, ns, start)
 }
 
 // taskEnd reports a task that wrote result, or, with "", one that asks.
@@ -187,6 +195,10 @@ func (s *script) project() []frame.Frame {
 func (s *script) replay() []frame.Frame {
 	var stored []thread.Entry
 	for _, e := range s.entries {
+		if start, ok := e.Event.Payload.(agent.TaskStart); ok && start.CheckpointID != "" {
+			start.Input = nil // as the log keeps it
+			e.Event.Payload = start
+		}
 		b, err := json.Marshal(e.Event)
 		require.NoError(s.t, err)
 		e.Event = agent.Event{}
@@ -200,13 +212,8 @@ func projectAll(p *classic.Projection, entries []thread.Entry, states map[string
 	var all []frame.Frame
 	for _, e := range entries {
 		var state *agent.State
-		if p.NeedsState(e) {
-			switch v := e.Event.Payload.(type) {
-			case *agent.ValuesNote:
-				state = states[e.Event.NS+v.CheckpointID]
-			case *agent.CheckpointDetail:
-				state = states[e.Event.NS+v.CheckpointID]
-			}
+		if id := p.NeedsState(e); id != "" {
+			state = states[e.Event.NS+id]
 		}
 		all = append(all, p.Project(e, state)...)
 	}
