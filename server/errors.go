@@ -196,6 +196,8 @@ func missingText(e *thread.NotFoundError) string {
 		return "Assistant version not found"
 	case "graph":
 		return `Graph "` + e.ID + `" not found`
+	case "checkpoint":
+		return "Checkpoint not found"
 	case "cron":
 		return "Cron not found"
 	}

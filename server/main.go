@@ -96,8 +96,8 @@ const defaultPort = 2024
 
 // Run implements the command.
 func (cmd serveCommand) Run(env *environment) error {
-	if cmd.Data != "" && cmd.Ephemeral {
-		return errors.New("--data and --ephemeral exclude each other")
+	if err := cmd.resolve(); err != nil {
+		return err
 	}
 	o, err := chooseSets(env.options, cmd.Agents)
 	if err != nil {
@@ -122,6 +122,20 @@ func (cmd serveCommand) Run(env *environment) error {
 		return errors.Join(err, l.Close())
 	}
 	return serve(env, s, l, o, taken)
+}
+
+// resolve decides between --data and --ephemeral: a flag wins over the other's environment variable.
+func (cmd *serveCommand) resolve() error {
+	switch {
+	case cmd.Data == "" || !cmd.Ephemeral:
+	case os.Getenv("PARLEY_DATA") != "":
+		cmd.Data = ""
+	case os.Getenv("PARLEY_EPHEMERAL") != "":
+		cmd.Ephemeral = false
+	default:
+		return errors.New("--data and --ephemeral exclude each other")
+	}
+	return nil
 }
 
 // serve runs until a signal asks for the end.

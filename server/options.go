@@ -61,6 +61,9 @@ type Options struct {
 	Lease time.Duration
 	// LogRetention is how long the log of a finished execution can be replayed. Default: 24 h.
 	LogRetention time.Duration
+	// SweepEvery is the pause between two rounds of retention, which removes
+	// threads whose time to live is over and logs that are kept no longer. Default: 10 s.
+	SweepEvery time.Duration
 	// OnInputWhileInterrupted is what new input does to a pending question:
 	// "restart" (default) drops it, "error" refuses the input (decisions 13).
 	OnInputWhileInterrupted string

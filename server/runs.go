@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/thread"
 )
@@ -71,7 +72,10 @@ func added(before, after thread.Metadata) thread.Metadata {
 // runError words the failures of run creation.
 func runError(err error, assistantID string) error {
 	var missing *thread.NotFoundError
+	var update *agent.InvalidUpdateError
 	switch {
+	case errors.As(err, &update):
+		return &codeError{http.StatusUnprocessableEntity, coded{"invalid_input", update.Message}}
 	case errors.Is(err, thread.ErrBusy):
 		return &textError{http.StatusUnprocessableEntity, textBusyRun}
 	case errors.As(err, &missing) && missing.Kind == "assistant":

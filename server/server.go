@@ -68,13 +68,16 @@ func New(o Options) (*Server, error) {
 	if err := checkAgents(o.Agents); err != nil {
 		return nil, err
 	}
+	if o.SweepEvery == 0 {
+		o.SweepEvery = 10 * time.Second
+	}
 	if s.store, err = openStore(o); err != nil {
 		return nil, err
 	}
 	s.hub = stream.NewHub(stream.HubOptions{})
 	s.svc, err = thread.NewService(thread.Options{
 		Store: s.store, Publisher: s.hub, Agents: o.Agents, Logger: s.log, Workers: o.Workers, Lease: o.Lease,
-		LogRetention: o.LogRetention, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
+		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
 		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret,
 	})
 	if err != nil {

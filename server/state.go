@@ -99,7 +99,10 @@ func (s *Server) updateState(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	u.Metadata = metadataFrom(value, nil)
+	u.Metadata, u.Headers = metadataFrom(value, nil), configurableHeaders(c.Request().Header)
+	if user := auth.UserFrom(c.Request().Context()); user != nil {
+		u.AuthUser = encode(user)
+	}
 	ctx := c.Request().Context()
 	if len(filter) > 0 {
 		t, err := s.svc.GetThread(ctx, id)
