@@ -180,12 +180,22 @@ type TaskStart struct {
 	Step  int             `json:"step"`
 	Input json.RawMessage `json:"input,omitempty"`
 	// CheckpointID, when set, names the checkpoint of the event's NS whose state
-	// is the input. Live, Input holds it too; in the log it is left out, so that an
-	// entry doesn't grow with the state.
+	// is the input; then Input is empty, so that an entry doesn't grow with the
+	// state, and live State holds it.
 	CheckpointID string   `json:"checkpoint_id,omitempty"`
+	State        *State   `json:"-"`
 	Triggers     []string `json:"triggers"`
 	// Interrupts are those the task raised before and that still wait.
 	Interrupts []InterruptInfo `json:"interrupts"`
+}
+
+// InputJSON is the input as far as the payload holds it: nil when it is only
+// named by CheckpointID, as in the log.
+func (t TaskStart) InputJSON() json.RawMessage {
+	if t.State != nil {
+		return t.State.JSON()
+	}
+	return t.Input
 }
 
 // TaskFinish is the payload of TaskFinished.

@@ -80,10 +80,12 @@ func (l *loop) started(t *plannedTask) {
 		return
 	}
 	start := TaskStart{
-		ID: t.id, Name: t.node.name, Step: t.step, Input: l.input(t).json(), Triggers: t.triggers, Interrupts: []InterruptInfo{},
+		ID: t.id, Name: t.node.name, Step: t.step, Triggers: t.triggers, Interrupts: []InterruptInfo{},
 	}
 	if t.send == nil && !l.pending && !l.unstored() {
-		start.CheckpointID = l.cp.ID
+		start.CheckpointID, start.State = l.cp.ID, l.state()
+	} else {
+		start.Input = l.input(t).json()
 	}
 	l.event(TaskStarted, start)
 }

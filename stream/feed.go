@@ -155,6 +155,8 @@ func holdsState(e agent.Event) bool {
 		return v.State != nil && (v.CheckpointID != "" || v.Inline != nil)
 	case *agent.CheckpointDetail:
 		return v.State != nil && (v.CheckpointID != "" || v.Inline != nil)
+	case agent.TaskStart:
+		return v.State != nil
 	}
 	return false
 }
@@ -170,6 +172,9 @@ func withoutState(payload any) any {
 		detail := *v
 		detail.State = nil
 		return &detail
+	case agent.TaskStart:
+		v.State = nil
+		return v
 	}
 	return payload
 }

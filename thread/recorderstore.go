@@ -69,19 +69,11 @@ func permanent(err error) bool {
 	return errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrExists)
 }
 
-// storedEntry is an entry as the log keeps it: a state that a checkpoint holds is
-// left out, one that none holds goes inline.
+// storedEntry is an entry as the log keeps it: a state that no checkpoint holds goes inline.
 func storedEntry(e Entry) Entry {
-	switch v := e.Event.Payload.(type) {
-	case *agent.ValuesNote:
-		if v.CheckpointID == "" && v.Inline == nil && v.State != nil {
-			e.Event.Payload = &agent.ValuesNote{Inline: v.State.JSON()}
-		}
-	case agent.TaskStart:
-		if v.CheckpointID != "" {
-			v.Input = nil
-			e.Event.Payload = v
-		}
+	v, ok := e.Event.Payload.(*agent.ValuesNote)
+	if ok && v.CheckpointID == "" && v.Inline == nil && v.State != nil {
+		e.Event.Payload = &agent.ValuesNote{Inline: v.State.JSON()}
 	}
 	return e
 }

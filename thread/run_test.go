@@ -78,7 +78,7 @@ func TestStoredEventsGiveTheStatesThatWereSeen(t *testing.T) {
 			live[e.Pos] = string(v.State.JSON())
 		}
 		if v, ok := e.Event.Payload.(agent.TaskStart); ok {
-			live[e.Pos] = string(v.Input)
+			live[e.Pos] = string(v.InputJSON())
 		}
 	}
 	require.NotEmpty(t, live)

@@ -38,7 +38,7 @@ func framesOf(t *testing.T, events []agent.Event) []frame {
 			add("values", e.NS, p.State)
 		case agent.TaskStart:
 			add("tasks", e.NS, map[string]any{
-				"id": p.ID, "name": p.Name, "input": p.Input, "triggers": p.Triggers, "interrupts": p.Interrupts,
+				"id": p.ID, "name": p.Name, "input": p.InputJSON(), "triggers": p.Triggers, "interrupts": p.Interrupts,
 			})
 		case agent.TaskFinish:
 			add("tasks", e.NS, map[string]any{"id": p.ID, "name": p.Name, "result": p.Result, "interrupts": p.Interrupts})

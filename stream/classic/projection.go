@@ -107,7 +107,7 @@ func reference(payload any) string {
 			return v.CheckpointID
 		}
 	case agent.TaskStart:
-		if absent(v.Input) {
+		if v.State == nil && absent(v.Input) {
 			return v.CheckpointID
 		}
 	}
@@ -141,8 +141,10 @@ func (p *Projection) event(e agent.Event, state *agent.State) {
 	case *agent.CheckpointDetail:
 		p.checkpoint(e, v, jsonOf(v.State, v.Inline, state))
 	case agent.TaskStart:
-		if v.Input == nil && state != nil {
-			v.Input = state.JSON()
+		if p.modes.has(Tasks | Debug | Events) {
+			if v.Input = v.InputJSON(); v.Input == nil && state != nil {
+				v.Input = state.JSON()
+			}
 		}
 		p.taskStarted(e, v)
 	case agent.TaskFinish:
