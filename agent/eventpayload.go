@@ -1,20 +1,24 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
 
-// EncodePayload is the payload of an event as JSON; nil when it has none.
+// EncodePayload is the payload of an event as JSON; nil when it has none. Raw
+// values in it keep their bytes, so that a replay is what was seen live.
 func EncodePayload(e Event) ([]byte, error) {
 	if e.Payload == nil {
 		return nil, nil
 	}
-	b, err := json.Marshal(e.Payload)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e.Payload); err != nil {
 		return nil, fmt.Errorf("agent: encode %s event: %w", e.Kind, err)
 	}
-	return b, nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // DecodePayload reads what EncodePayload wrote for an event of that kind; nil

@@ -1,0 +1,155 @@
+package storetest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/thread"
+)
+
+func (e *env) put(ns []string, key, value string) {
+	e.Helper()
+	require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: ns, Key: key, Value: json.RawMessage(value), CreatedAt: now(), UpdatedAt: now()}, time.Time{}))
+}
+
+func (e *env) itemKeys(q thread.ItemQuery) []string {
+	e.Helper()
+	list, err := e.SearchItems(e.ctx, q)
+	require.NoError(e, err)
+	keys := []string{}
+	for _, it := range list {
+		keys = append(keys, it.Key)
+	}
+	return sorted(keys)
+}
+
+var itemCases = []testCase{
+	{"put, get, overwrite, delete", func(e *env) {
+		ns := []string{"users", "ann"}
+		created := now().Add(-time.Hour)
+		require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: ns, Key: "k", Value: raw(`{"x":1}`), CreatedAt: created, UpdatedAt: created}, time.Time{}))
+		got, err := e.GetItem(e.ctx, ns, "k")
+		require.NoError(e, err)
+		require.Equal(e, ns, got.Namespace)
+		require.JSONEq(e, `{"x":1}`, string(got.Value))
+		require.True(e, created.Equal(got.CreatedAt))
+		e.put(ns, "k", `{"x":2}`)
+		again, err := e.GetItem(e.ctx, ns, "k")
+		require.NoError(e, err)
+		require.JSONEq(e, `{"x":2}`, string(again.Value))
+		require.True(e, created.Equal(again.CreatedAt), "an overwrite keeps the time of creation")
+		require.True(e, again.UpdatedAt.After(got.UpdatedAt))
+		require.NoError(e, e.DeleteItem(e.ctx, ns, "k"))
+		require.NoError(e, e.DeleteItem(e.ctx, ns, "k"), "also when it is gone")
+		_, err = e.GetItem(e.ctx, ns, "k")
+		require.ErrorIs(e, err, thread.ErrNotFound)
+	}},
+	{"two writes at one time still grow updated_at", func(e *env) {
+		at := now()
+		var last time.Time
+		for range 2 {
+			require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: []string{"n"}, Key: "k", Value: raw("{}"), UpdatedAt: at}, time.Time{}))
+			got, err := e.GetItem(e.ctx, []string{"n"}, "k")
+			require.NoError(e, err)
+			require.True(e, got.UpdatedAt.After(last))
+			last = got.UpdatedAt
+		}
+	}},
+	{"an expired item is gone, a refreshed one stays", func(e *env) {
+		for _, key := range []string{"a", "b"} {
+			it := agent.Item{Namespace: []string{"n"}, Key: key, Value: raw("{}"), UpdatedAt: now()}
+			require.NoError(e, e.PutItem(e.ctx, it, time.Now().Add(50*time.Millisecond)))
+		}
+		require.NoError(e, e.RefreshItem(e.ctx, []string{"n"}, "b", time.Now().Add(time.Hour)))
+		require.Eventually(e, func() bool {
+			_, err := e.GetItem(e.ctx, []string{"n"}, "a")
+			return err != nil
+		}, patience, lookEach)
+		require.Equal(e, []string{"b"}, e.itemKeys(thread.ItemQuery{}))
+		names, err := e.ItemNamespaces(e.ctx, thread.NamespaceQuery{})
+		require.NoError(e, err)
+		require.Equal(e, [][]string{{"n"}}, names)
+		e.put([]string{"n"}, "a", "{}")
+		require.NoError(e, e.RefreshItem(e.ctx, []string{"n"}, "a", time.Now().Add(-time.Hour)))
+		require.Equal(e, []string{"a", "b"}, e.itemKeys(thread.ItemQuery{}), "an item without expiry gets none")
+	}},
+	{"search by prefix is by whole labels", func(e *env) {
+		e.put([]string{"a"}, "1", "{}")
+		e.put([]string{"a", "b"}, "2", "{}")
+		e.put([]string{"a", "b", "c"}, "3", "{}")
+		e.put([]string{"ab"}, "4", "{}")
+		e.put([]string{"a b"}, "5", "{}")
+		require.Equal(e, []string{"1", "2", "3"}, e.itemKeys(thread.ItemQuery{Prefix: []string{"a"}}))
+		require.Equal(e, []string{"2", "3"}, e.itemKeys(thread.ItemQuery{Prefix: []string{"a", "b"}}))
+		require.Len(e, e.itemKeys(thread.ItemQuery{}), 5)
+		require.Len(e, e.itemKeys(thread.ItemQuery{Limit: 2}), 2)
+		require.Len(e, e.itemKeys(thread.ItemQuery{Limit: 4, Offset: 3}), 2)
+	}},
+	{"filters", func(e *env) {
+		e.put([]string{"n"}, "one", `{"n":1,"s":"x","o":{"a":1},"l":[1,2]}`)
+		e.put([]string{"n"}, "two", `{"n":2,"s":"y"}`)
+		e.put([]string{"n"}, "none", `{}`)
+		for filter, want := range map[string][]string{
+			`{"n":1}`:                  {"one"},
+			`{"s":"x"}`:                {"one"},
+			`{"o":{"a":1}}`:            {"one"},
+			`{"o":{}}`:                 {},
+			`{"l":[1,2]}`:              {"one"},
+			`{"l":[1]}`:                {},
+			`{"n":{"$eq":2}}`:          {"two"},
+			`{"n":{"$ne":2}}`:          {"none", "one"},
+			`{"n":{"$gt":1}}`:          {"two"},
+			`{"n":{"$gte":1,"$lt":2}}`: {"one"},
+			`{"n":{"$lte":2}}`:         {"one", "two"},
+			`{"s":{"$in":["x","z"]}}`:  {"one"},
+			`{"s":{"$nin":["x","z"]}}`: {"none", "two"},
+			`{"n":2,"s":"x"}`:          {},
+			`{"s":{"$gt":0}}`:          {},
+		} {
+			var f map[string]json.RawMessage
+			require.NoError(e, json.Unmarshal([]byte(filter), &f))
+			require.Equal(e, want, e.itemKeys(thread.ItemQuery{Filter: f}), filter)
+		}
+	}},
+	{"auth filters see value, namespace and key", func(e *env) {
+		e.put([]string{"ann", "x"}, "1", `{"owner":"ann"}`)
+		e.put([]string{"bob"}, "2", `{"owner":"bob"}`)
+		for filter, want := range map[string][]string{
+			`{"owner":"ann"}`:                   {"1"},
+			`{"namespace":{"$contains":"bob"}}`: {"2"},
+			`{"key":"1"}`:                       {"1"},
+			`{"key":"1","owner":"bob"}`:         {},
+		} {
+			var f thread.Filter
+			require.NoError(e, json.Unmarshal([]byte(filter), &f))
+			require.Equal(e, want, e.itemKeys(thread.ItemQuery{Auth: f}), filter)
+		}
+		names, err := e.ItemNamespaces(e.ctx, thread.NamespaceQuery{Auth: thread.Filter{"owner": raw(`"ann"`)}})
+		require.NoError(e, err)
+		require.Equal(e, [][]string{{"ann", "x"}}, names)
+	}},
+	{"namespaces: sorted, each once, cut and matched", func(e *env) {
+		for _, ns := range [][]string{{"b"}, {"a", "x", "1"}, {"a", "x", "2"}, {"a", "y", "1"}, {"a"}, {"a-", "x"}} {
+			e.put(ns, "k", "{}")
+			e.put(ns, "l", "{}")
+		}
+		for _, c := range []struct {
+			q    thread.NamespaceQuery
+			want [][]string
+		}{
+			{thread.NamespaceQuery{}, [][]string{{"a"}, {"a", "x", "1"}, {"a", "x", "2"}, {"a", "y", "1"}, {"a-", "x"}, {"b"}}},
+			{thread.NamespaceQuery{MaxDepth: 2}, [][]string{{"a"}, {"a", "x"}, {"a", "y"}, {"a-", "x"}, {"b"}}},
+			{thread.NamespaceQuery{Prefix: []string{"a", "x"}}, [][]string{{"a", "x", "1"}, {"a", "x", "2"}}},
+			{thread.NamespaceQuery{Prefix: []string{"*", "x"}}, [][]string{{"a", "x", "1"}, {"a", "x", "2"}, {"a-", "x"}}},
+			{thread.NamespaceQuery{Suffix: []string{"*", "1"}}, [][]string{{"a", "x", "1"}, {"a", "y", "1"}}},
+			{thread.NamespaceQuery{Limit: 2, Offset: 1}, [][]string{{"a", "x", "1"}, {"a", "x", "2"}}},
+		} {
+			got, err := e.ItemNamespaces(e.ctx, c.q)
+			require.NoError(e, err)
+			require.Equal(e, c.want, got, "%+v", c.q)
+		}
+	}},
+}
