@@ -26,7 +26,6 @@ import (
 // PARLEY_KILLS sets how often (default 20), PARLEY_KILL_SEED repeats a run.
 const (
 	killChildEnv = "PARLEY_KILL_CHILD"
-	killLease    = 150 * time.Millisecond
 	killThreads  = 4 // at once
 )
 
@@ -108,7 +107,7 @@ func killGraph(l *ledger) agent.Agent {
 func openKillService(dir string, l *ledger) (*thread.Service, *local.Store) {
 	store := must(local.Open(context.Background(), local.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)}))
 	svc := must(thread.NewService(thread.Options{
-		Store: store, Publisher: l, Agents: []agent.Agent{killGraph(l)}, Lease: killLease,
+		Store: store, Publisher: l, Agents: []agent.Agent{killGraph(l)},
 		MaxAttempts: 1_000_000, Logger: slog.New(slog.DiscardHandler),
 	}))
 	if err := svc.Start(context.Background()); err != nil {

@@ -148,6 +148,40 @@ func (p *pool) spawn(more bool) {
 	go p.work(more)
 }
 
+// offer sets a worker aside for a run that is just being admitted and returns
+// what it claims with; nil when all are busy. take or withdraw must follow.
+func (p *pool) offer() *Claim {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.started || p.workers >= p.limit {
+		return nil
+	}
+	p.workers++
+	p.wg.Add(1)
+	c := p.claim()
+	return &c
+}
+
+// take lets the offered worker execute the run that was claimed with its admission.
+func (p *pool) take(run Run, lease Lease) {
+	run.Status, run.Attempt = RunRunning, 1
+	go func() {
+		p.s.execute(p.ctx, run, lease)
+		p.work(false)
+	}()
+}
+
+// withdraw takes an offer back. A call that came meanwhile may have counted on
+// the worker, so that somebody looks.
+func (p *pool) withdraw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.workers--
+	p.wg.Done()
+	p.calls++
+	p.spawn(false)
+}
+
 // rearm makes the alarm look for the next due time again.
 func (p *pool) rearm() { signal(p.alarm) }
 

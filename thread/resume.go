@@ -30,7 +30,7 @@ func (s *Service) admitResume(ctx context.Context, d *draft) (Admitted, error) {
 		if err != nil {
 			return s.refused(ctx, d, err)
 		}
-		admitted, err := s.store.AdmitRun(ctx, s.resumeAdmission(d, head, plan))
+		admitted, err := s.submit(ctx, d, s.resumeAdmission(d, head, plan))
 		if !errors.Is(err, ErrConflict) {
 			return admitted, notFound(err, "thread", d.thread.ID)
 		}

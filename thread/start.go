@@ -241,7 +241,7 @@ func (s *Service) admit(ctx context.Context, d *draft) (Admitted, error) {
 		if err := s.validate(ctx, d); err != nil {
 			return Admitted{}, err
 		}
-		admitted, err := s.store.AdmitRun(ctx, d.admission())
+		admitted, err := s.submit(ctx, d, d.admission())
 		if !errors.Is(err, ErrConflict) {
 			return admitted, notFound(err, "thread", d.thread.ID)
 		}
@@ -250,6 +250,23 @@ func (s *Service) admit(ctx context.Context, d *draft) (Admitted, error) {
 		}
 	}
 	return Admitted{}, ErrConflict
+}
+
+// submit asks the store for the run. While a worker is free the run is claimed in
+// the same transition.
+func (s *Service) submit(ctx context.Context, d *draft, a Admission) (Admitted, error) {
+	if d.request.AfterSeconds == 0 && d.thread.Status != Busy {
+		a.Claim = s.pool.offer()
+	}
+	admitted, err := s.store.AdmitRun(ctx, a)
+	switch {
+	case a.Claim == nil:
+	case err == nil && admitted.Lease != nil:
+		s.pool.take(admitted.Run, *admitted.Lease)
+	default:
+		s.pool.withdraw()
+	}
+	return admitted, err
 }
 
 // validate checks input or command by a dry run.
@@ -327,6 +344,9 @@ func (s *Service) reload(ctx context.Context, d *draft) error {
 func (s *Service) admitted(a Admitted) {
 	for _, c := range a.Cancelled {
 		s.cancelled(c)
+	}
+	if a.Lease != nil {
+		return
 	}
 	if a.Run.NotBefore.After(s.clock.Now()) {
 		s.pool.rearm()

@@ -165,6 +165,9 @@ type Admission struct {
 	// run, not ended, at most Window old. "" for never.
 	Fingerprint string
 	Window      time.Duration
+	// Claim, when set, claims the run in the same transition if nothing else of the
+	// thread is inflight and the run may start at once (decisions 5).
+	Claim *Claim
 	// WakeAt is for queues: the run's NotBefore.
 }
 
@@ -187,6 +190,9 @@ type Admitted struct {
 	Repeat bool
 	// ThreadCreated: CreateThread was stored.
 	ThreadCreated bool
+	// Lease is set when Admission.Claim was granted. Run still reads as pending, as
+	// it was admitted.
+	Lease *Lease
 	// Cancelled are inflight runs that the strategy ended or marked.
 	Cancelled []Run
 }

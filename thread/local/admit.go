@@ -180,7 +180,11 @@ func (ad *admission) admit(questions []question) error {
 	h.updated = ad.now
 	h.settle()
 	ad.out.Run = w.fresh(ad.run.run)
-	return h.save(t.conn)
+	if ad.a.Claim == nil || busy || h.queue[0].notBefore > ad.now {
+		return h.save(t.conn)
+	}
+	ad.out.Lease = new(thread.Lease)
+	return ad.s.begin(t, claimDefaults(*ad.a.Claim), ad.row.id, h, h.runs, ad.now, &w, ad.out.Lease)
 }
 
 // displace ends or marks the inflight runs as the strategy says.

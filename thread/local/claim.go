@@ -22,15 +22,7 @@ const (
 
 // ClaimRun implements thread.Runs.
 func (s *Store) ClaimRun(ctx context.Context, c thread.Claim) (run thread.Run, lease thread.Lease, ok bool, err error) {
-	if c.Reserve <= 0 {
-		c.Reserve = defaultReserve
-	}
-	if c.MaxAttempts <= 0 {
-		c.MaxAttempts = defaultMaxAttempts
-	}
-	if c.Lease <= 0 {
-		c.Lease = defaultLease
-	}
+	c = claimDefaults(c)
 	// Most looks find nothing, and needn't wait for the writer.
 	if due := s.w.due.Load(); due == 0 || due > micros(s.now()) {
 		return run, lease, false, ctx.Err()
@@ -50,6 +42,19 @@ func (s *Store) ClaimRun(ctx context.Context, c thread.Claim) (run thread.Run, l
 	}
 	run, err = w.run()
 	return run, lease, err == nil, err
+}
+
+func claimDefaults(c thread.Claim) thread.Claim {
+	if c.Reserve <= 0 {
+		c.Reserve = defaultReserve
+	}
+	if c.MaxAttempts <= 0 {
+		c.MaxAttempts = defaultMaxAttempts
+	}
+	if c.Lease <= 0 {
+		c.Lease = defaultLease
+	}
+	return c
 }
 
 // claim takes the thread whose work is due first. again tells that it ended a
@@ -111,14 +116,19 @@ func (s *Store) claimPending(t *tx, c thread.Claim, id string, h *head, now int6
 		if c.RunID != "" && w.id != c.RunID {
 			return nil // others come first
 		}
-		h.unqueue(p.run)
-		h.running, h.attempt, h.lost, h.started, h.cancel = p.run, 1, 0, now, ""
-		h.frameBase, h.frameReserved = 0, c.Reserve
-		h.base, h.baseRest = h.head, h.rest
 		*ok = true
-		return s.lease(t, c, id, h, now, w, lease)
+		return s.begin(t, c, id, h, p.run, now, w, lease)
 	}
 	return nil
+}
+
+// begin starts a pending run: w is its row.
+func (s *Store) begin(t *tx, c thread.Claim, id string, h *head, run, now int64, w *runRow, lease *thread.Lease) error {
+	h.unqueue(run)
+	h.running, h.attempt, h.lost, h.started, h.cancel = run, 1, 0, now, ""
+	h.frameBase, h.frameReserved = 0, c.Reserve
+	h.base, h.baseRest = h.head, h.rest
+	return s.lease(t, c, id, h, now, w, lease)
 }
 
 // lease gives the running run of h to a worker, with numbers of its own.

@@ -99,6 +99,10 @@ func (s *Store) open(path string, memory bool) error {
 		err = migrate(c)
 	}
 	if err == nil {
+		// The directory is ours alone, so whoever held a lease is gone.
+		err = c.run("UPDATE heads SET due=1 WHERE running<>0")
+	}
+	if err == nil {
 		s.w, err = newWriter(c, memory)
 	}
 	if err != nil {
