@@ -41,7 +41,7 @@ func serveTest(t *testing.T, o server.Options) *client {
 	require.NoError(t, s.Start(t.Context()))
 	h := httptest.NewServer(s.Handler())
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
 		require.NoError(t, s.Shutdown(ctx))
 		h.Close()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -158,7 +160,7 @@ func serve(env *environment, s *Server, l net.Listener, o Options, taken bool) e
 	case <-ctx.Done():
 		stop() // a second signal kills
 	}
-	grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	grace, cancel := context.WithTimeout(context.Background(), cmp.Or(o.ShutdownGrace, 5*time.Second))
 	defer cancel()
 	failure = errors.Join(failure, s.Shutdown(grace))
 	if running {

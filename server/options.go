@@ -70,6 +70,9 @@ type Options struct {
 	// WebhookSecret signs webhooks; "" sends them unsigned.
 	WebhookSecret string
 
+	// ShutdownGrace is how long Main lets running supersteps finish after a
+	// signal; then other workers, or the next start, take their runs over. Default: 5 s.
+	ShutdownGrace time.Duration
 	// NoEventIDs leaves out ids and the Location header of streams, so that clients don't reconnect (decisions 11).
 	NoEventIDs bool
 	// Truncate serves POST /internal/truncate, which empties the store. For tests only.

@@ -236,6 +236,3 @@ func (r source) GetRun(ctx context.Context, threadID, runID string) (thread.Run,
 func (r source) Materialize(ctx context.Context, threadID, ns, checkpointID string) (*agent.State, error) {
 	return r.svc.Materialize(ctx, threadID, ns, checkpointID)
 }
-
-// shutdownGrace is how long Main lets running supersteps finish.
-const shutdownGrace = 10 * time.Second
