@@ -1,7 +1,7 @@
 package agent
 
 // handler returns the task that handles the error of a failed one, if its node has a handler.
-func (s *step) handler(res *taskResult) *taskRun {
+func (s *superstepRun) handler(res *taskResult) *taskRun {
 	t := res.run.planned
 	if res.kind != taskFailed || t.node.onError == "" || t.failed != nil {
 		return nil
@@ -27,7 +27,7 @@ func (l *loop) handlerOf(t *taskRun, failure *ErrorInfo) *taskRun {
 }
 
 // reuseHandler hands back the result of the handler of a task whose failure was handled.
-func (s *step) reuseHandler(t *taskRun) {
+func (s *superstepRun) reuseHandler(t *taskRun) {
 	if t.before.Error == nil || t.planned.node.onError == "" {
 		return
 	}
@@ -38,14 +38,14 @@ func (s *step) reuseHandler(t *taskRun) {
 }
 
 // addHandled makes the failed task count as finished with its handler.
-func (s *step) addHandled(t *plannedTask) {
+func (s *superstepRun) addHandled(t *plannedTask) {
 	if t.handles != nil {
 		s.add(t.handles, nil, nil)
 	}
 }
 
 // recordHandled stores that the failed task counts as finished.
-func (s *step) recordHandled(t *plannedTask) {
+func (s *superstepRun) recordHandled(t *plannedTask) {
 	if t.handles != nil {
 		s.l.record(t.handles, TaskRecord{Status: TaskDone, Error: t.failed})
 	}

@@ -286,6 +286,37 @@ func TestStepTimeoutFailsTheSuperstep(t *testing.T) {
 	require.Equal(t, agent.Outcome{Status: "error", Err: &agent.ErrorInfo{Name: "Error", Message: "Abort"}}, res.Outcome)
 }
 
+func TestTasksBesideAFailedOneHaveTimeToEnd(t *testing.T) { // spec/runtime.md 9, no. 16
+	t.Parallel()
+	failed := make(chan struct{})
+	g := agent.NewGraph[xy]("grace", agent.ErrorGrace(time.Minute)).
+		Node("fails", func(agent.Context, xy) (agent.Update, error) { return nil, errors.New("boom") }).
+		Node("soon", func(agent.Context, xy) (agent.Update, error) { <-failed; return x("soon"), nil }).
+		Node("never", func(ctx agent.Context, _ xy) (agent.Update, error) { <-ctx.Done(); return nil, ctx.Err() }).
+		Edge(agent.Start, "fails").Edge(agent.Start, "soon").Edge(agent.Start, "never").MustCompile()
+	th := agenttest.New(g)
+	th.OnEmit = func(e agent.Event) {
+		if f, ok := e.Payload.(agent.TaskFinish); ok && f.Name == "fails" {
+			close(failed)
+		}
+	}
+	go func() {
+		if th.Clock().WaitSleepers(t.Context(), 1) == nil {
+			<-failed
+			th.Clock().Advance(time.Minute)
+		}
+	}()
+	res, err := th.Run(t.Context(), x())
+	require.NoError(t, err)
+	require.Equal(t, agent.Outcome{Status: "error", Err: &agent.ErrorInfo{Name: "Error", Message: "boom"}}, res.Outcome)
+	head := th.History("")[0].ID
+	rec, _ := th.Task("", head, "soon")
+	require.Equal(t, agent.TaskDone, rec.Status)
+	rec, _ = th.Task("", head, "never")
+	require.Equal(t, agent.TaskFailed, rec.Status)
+	require.Equal(t, "AbortError", rec.Error.Name)
+}
+
 func TestErrorHandlerTakesOver(t *testing.T) { // spec/runtime.md 1.13
 	t.Parallel()
 	calls, handled, broken := 0, 0, true

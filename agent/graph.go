@@ -56,9 +56,17 @@ type Graph struct {
 	interruptBefore, interruptAfter []string
 	stateful, strict                bool
 	retry                           *RetryPolicy
-	stepTimeout                     time.Duration
+	stepTimeout, grace              time.Duration
 	reducers                        map[string]reducerOption
 	cache                           *nodeCache
+}
+
+// errorGrace is the time that tasks have after another failed.
+func (g *Graph) errorGrace() time.Duration {
+	if g.grace > 0 {
+		return g.grace
+	}
+	return 30 * time.Second
 }
 
 // edge is a static edge; its ends may be Start and End.

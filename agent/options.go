@@ -75,6 +75,10 @@ func Stateful() GraphOption { return func(g *Graph) { g.stateful = true } }
 // StepTimeout bounds each superstep.
 func StepTimeout(d time.Duration) GraphOption { return func(g *Graph) { g.stepTimeout = d } }
 
+// ErrorGrace says how long the other tasks of a superstep may go on after one has
+// failed; then they are cancelled. Results of those that end in time are kept. Default 30 s.
+func ErrorGrace(d time.Duration) GraphOption { return func(g *Graph) { g.grace = d } }
+
 // Strict rejects unknown keys in input and updates instead of dropping them.
 func Strict() GraphOption { return func(g *Graph) { g.strict = true } }
 

@@ -65,7 +65,7 @@ func newRun(exec *Execution, cancel context.CancelCauseFunc) *run {
 
 // rootInput says what the run begins with.
 func (r *run) rootInput() loopInput {
-	in := loopInput{checkpointID: r.exec.CheckpointID}
+	in := loopInput{checkpointID: r.exec.CheckpointID, fresh: r.exec.Ephemeral}
 	switch {
 	case len(r.exec.Resumed) > 0: // update and goto were stored at admission
 	case r.exec.Command != nil:

@@ -3,12 +3,13 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 )
 
 // settle takes the result of a task: it makes the record and the events, and
 // commits them unless nothing else runs, in which case they go with what follows
 // (decisions 5).
-func (s *step) settle(ctx context.Context, res *taskResult, running int) {
+func (s *superstepRun) settle(ctx context.Context, res *taskResult, running int) {
 	l, t := s.l, res.run.planned
 	mergeCommit(&l.pend, &res.pend) // what nested graphs left comes first
 	if res.kind == taskDone {
@@ -32,7 +33,7 @@ func (s *step) settle(ctx context.Context, res *taskResult, running int) {
 		}
 	case taskFailed:
 		l.record(t, TaskRecord{Status: TaskFailed, Interrupts: res.asked, Error: ErrorInfoOf(res.err)})
-		if !res.handled {
+		if !res.handled && !errors.Is(res.err, errAborted) {
 			s.errs = append(s.errs, res.err)
 		}
 	case taskSuspended:

@@ -84,7 +84,8 @@ func (t *taskRun) run(ctx context.Context) *taskResult {
 
 // cancelled tells whether the run was cancelled, rather than a time limit reached.
 func (t *taskRun) cancelled(ctx context.Context) bool {
-	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errStepTimeout)
+	cause := context.Cause(ctx)
+	return ctx.Err() != nil && !errors.Is(cause, errStepTimeout) && !errors.Is(cause, errAborted)
 }
 
 // attempt calls the node once.

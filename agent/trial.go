@@ -12,7 +12,7 @@ type doneTask struct {
 }
 
 // add takes a task's result into the superstep.
-func (s *step) add(t *plannedTask, writes []Write, asked []InterruptInfo) {
+func (s *superstepRun) add(t *plannedTask, writes []Write, asked []InterruptInfo) {
 	s.done = append(s.done, t.writesOf(writes))
 	s.doneTasks = append(s.doneTasks, doneTask{t, asked})
 }
@@ -20,7 +20,7 @@ func (s *step) add(t *plannedTask, writes []Write, asked []InterruptInfo) {
 // try finds out whether the newest result can be applied together with those
 // before it (spec/runtime.md 9, no. 5). When it is the last, all are applied, in
 // their order; before that each is tried on top of those that ended earlier.
-func (s *step) try(t *plannedTask, writes []Write, last bool) error {
+func (s *superstepRun) try(t *plannedTask, writes []Write, last bool) error {
 	if last {
 		next, err := s.l.ch.applied(s.done)
 		if err == nil {
@@ -73,7 +73,7 @@ func (g *Graph) singleWrite(w Write) string {
 }
 
 // all applies all results; on an error those that can't be applied count as failed.
-func (s *step) all() (*channels, error) {
+func (s *superstepRun) all() (*channels, error) {
 	if s.next != nil {
 		return s.next, nil
 	}
@@ -87,7 +87,7 @@ func (s *step) all() (*channels, error) {
 // drop takes out the result of t and those that it can't be applied with:
 // the tasks that wrote to the channel that refused count as failed, too, since a
 // change of the code may be meant for any of them.
-func (s *step) drop(t *plannedTask, err error) {
+func (s *superstepRun) drop(t *plannedTask, err error) {
 	var refused *applyError
 	errors.As(err, &refused)
 	for i := len(s.done) - 1; i >= 0; i-- {
