@@ -102,10 +102,7 @@ func (s *Service) execution(ctx context.Context, a *active, cfg agent.Config) (a
 	if len(run.Resumes) > 0 || begun(head, run) {
 		// Answers and writes of a resume are stored with its admission; what a dead
 		// worker began goes on and gets neither input nor command a second time.
-		exec.Input, exec.Command = nil, nil
-	}
-	if begun(head, run) {
-		exec.CheckpointID = ""
+		exec.Input, exec.Command, exec.CheckpointID = nil, nil, ""
 	}
 	return exec, nil
 }

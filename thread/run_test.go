@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -361,4 +362,48 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// granted counts the admissions that brought a lease along.
+type granted struct {
+	thread.Store
+	leases, claims atomic.Int32
+}
+
+func (g *granted) AdmitRun(ctx context.Context, a thread.Admission) (thread.Admitted, error) {
+	admitted, err := g.Store.AdmitRun(ctx, a)
+	if admitted.Lease != nil {
+		g.leases.Add(1)
+	}
+	return admitted, err
+}
+
+func (g *granted) ClaimRun(ctx context.Context, c thread.Claim) (thread.Run, thread.Lease, bool, error) {
+	run, lease, ok, err := g.Store.ClaimRun(ctx, c)
+	if ok {
+		g.claims.Add(1)
+	}
+	return run, lease, ok, err
+}
+
+// decisions 5
+func TestAdmissionAndClaimAreOneTransitionWhileAWorkerIsFree(t *testing.T) {
+	t.Parallel()
+	g := &granted{}
+	b := setup(t, with(func(o *thread.Options) { o.Workers = 1 }), wrapping(func(s thread.Store) thread.Store {
+		g.Store = s
+		return g
+	}))
+	id := b.thread()
+	b.run(input(id, "approve", `{}`))
+	b.run(resume(id, "approve", `"yes"`))
+	require.EqualValues(t, 2, g.leases.Load())
+	require.Zero(t, g.claims.Load())
+
+	one, two := b.begin(input(b.thread(), "gated", `{}`)), b.begin(input(b.thread(), "echo", `{}`))
+	require.EqualValues(t, 3, g.leases.Load(), "no worker is left for the second")
+	b.world.open("gate:" + one.ThreadID)
+	require.Equal(t, thread.RunSuccess, b.wait(one).Status)
+	require.Equal(t, thread.RunSuccess, b.wait(two).Status)
+	require.EqualValues(t, 1, g.claims.Load())
 }
