@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,5 +26,11 @@ func TestStoreInMemory(t *testing.T) {
 		s, err := local.Open(t.Context(), local.Options{Ephemeral: true})
 		require.NoError(t, err)
 		return s
+	})
+}
+
+func TestCrashes(t *testing.T) {
+	storetest.Crash(t, func(dir string) (thread.Store, error) {
+		return local.Open(context.Background(), local.Options{Dir: dir})
 	})
 }
