@@ -6,6 +6,7 @@ package stream
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
@@ -32,8 +33,9 @@ type Hub struct {
 	closed    chan struct{}
 	closeOnce sync.Once
 
-	mu    sync.RWMutex
-	feeds map[string]*feed
+	mu     sync.RWMutex
+	feeds  map[string]*feed
+	wheels map[time.Duration]*wheel // by heartbeat interval
 }
 
 var _ thread.Publisher = (*Hub)(nil)
@@ -50,7 +52,7 @@ func NewHub(o HubOptions) *Hub {
 	if o.RingBytes <= 0 {
 		o.RingBytes = DefaultRingBytes
 	}
-	return &Hub{source: o.Source, ringBytes: o.RingBytes, closed: make(chan struct{}), feeds: map[string]*feed{}}
+	return &Hub{source: o.Source, ringBytes: o.RingBytes, closed: make(chan struct{}), feeds: map[string]*feed{}, wheels: map[time.Duration]*wheel{}}
 }
 
 // SetSource sets the source; call it before the first reader.

@@ -110,6 +110,10 @@ type Stream struct {
 	gap    bool          // the client misses frames before them
 	state  status
 	pause  time.Duration // before the next look for missing entries
+
+	wheel *wheel
+	slot  int
+	beat  <-chan struct{} // closed when the next heartbeat is due
 }
 
 // Serve answers the request; see ServeRun. What it needs lies in the Stream, to
@@ -132,8 +136,9 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sender.out.Open(r); err != nil {
 		return s.gone(err)
 	}
-	beat := time.NewTicker(s.o.Heartbeat)
-	defer beat.Stop()
+	s.wheel = s.hub.wheelOf(s.o.Heartbeat)
+	s.slot = s.wheel.join()
+	defer s.wheel.leave()
 	for {
 		if err := s.sender.send(s.frames, s.gap); err != nil {
 			return s.gone(err)
@@ -142,7 +147,7 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) error {
 		if s.state == ended {
 			return nil
 		}
-		if err := s.wait(ctx, beat.C); err != nil {
+		if err := s.wait(ctx); err != nil {
 			return err
 		}
 	}
@@ -168,7 +173,7 @@ func (s *Stream) take(ctx context.Context) (err error) {
 }
 
 // wait waits until there is something to send and takes it.
-func (s *Stream) wait(ctx context.Context, beat <-chan time.Time) error {
+func (s *Stream) wait(ctx context.Context) error {
 	var wake <-chan struct{}
 	var retry <-chan time.Time
 	switch s.state {
@@ -180,6 +185,9 @@ func (s *Stream) wait(ctx context.Context, beat <-chan time.Time) error {
 	default:
 		wake, s.pause = closedChannel, 0
 	}
+	if s.beat == nil {
+		s.beat = s.wheel.beat(s.slot)
+	}
 	select {
 	case <-ctx.Done():
 		return s.gone(context.Cause(ctx))
@@ -187,7 +195,8 @@ func (s *Stream) wait(ctx context.Context, beat <-chan time.Time) error {
 		panic(http.ErrAbortHandler)
 	case <-s.hub.closed:
 		panic(http.ErrAbortHandler)
-	case <-beat:
+	case <-s.beat:
+		s.beat = nil
 		if err := s.sender.out.Heartbeat(); err != nil {
 			return s.gone(err)
 		}
