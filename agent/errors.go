@@ -74,14 +74,18 @@ type EmptyInputError struct{ Message string }
 
 func (e *EmptyInputError) Error() string { return e.Message }
 
-// ErrorInfoOf returns an error as clients see it: its class name ("Error" when it has none) and message.
+// ErrorInfoOf returns an error as clients see it: its message, and its class name from a
+// NamedError or an ErrorName method, "Error" when it has none.
 func ErrorInfoOf(err error) *ErrorInfo {
 	var named *NamedError
 	var update *InvalidUpdateError
 	var recursion *RecursionError
 	var empty *EmptyInputError
+	var own interface{ ErrorName() string }
 	name := "Error"
 	switch {
+	case errors.As(err, &own):
+		name = own.ErrorName()
 	case errors.As(err, &named):
 		name = named.Name
 	case errors.As(err, &update):

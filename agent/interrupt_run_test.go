@@ -165,13 +165,11 @@ func TestNestedInterruptsOfParallelVisits(t *testing.T) {
 			r, err := agent.Interrupt[string](ctx, s.Y)
 			return agent.Set("y", s.Y+"="+r), err
 		}).Edge(agent.Start, "ask").MustCompile()
-	before := 0
 	b := agent.NewGraph[xy]("parent").
 		BranchTo(agent.Start, func(agent.Context, xy) ([]agent.Target, error) {
 			return []agent.Target{agent.Send("visit", xy{Y: "a"}), agent.Send("visit", xy{Y: "b"})}, nil
 		}, "visit")
 	agent.NodeOf(b, "visit", func(ctx agent.Context, in xy) (agent.Update, error) {
-		before++
 		state, err := agent.Invoke(ctx, child, map[string]string{"y": in.Y})
 		if err != nil {
 			return nil, err

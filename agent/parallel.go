@@ -157,19 +157,26 @@ func joinErrors(errs []error) error {
 	for i, err := range errs {
 		messages[i] = err.Error()
 	}
-	return &aggregateError{NamedError: NamedError{Name: "AggregateError", Message: strings.Join(messages, "; ")}, errs: errs}
+	return &aggregateError{message: strings.Join(messages, "; "), errs: errs}
 }
 
 // aggregateError holds the errors of several tasks of one superstep.
 type aggregateError struct {
-	NamedError
-	errs []error
+	message string
+	errs    []error
 }
 
-// ErrorName implements the name that clients see.
-func (e *aggregateError) ErrorName() string { return e.Name }
+func (e *aggregateError) Error() string     { return e.message }
+func (e *aggregateError) ErrorName() string { return "AggregateError" }
+func (e *aggregateError) Unwrap() []error   { return e.errs }
 
 var errStepTimeout = errors.New("Abort") //nolint:staticcheck // the text that clients see
+
+// limiter is a Clock that tells time limits from sleeps, as that of a test does whose
+// sleeps take no time.
+type limiter interface {
+	Limit(ctx context.Context, d time.Duration) error
+}
 
 // expire calls cancel with cause after d; the function it returns ends the wait.
 func expire(ctx context.Context, clock Clock, d time.Duration, cancel context.CancelCauseFunc, cause error) (stop func()) {
@@ -177,7 +184,11 @@ func expire(ctx context.Context, clock Clock, d time.Duration, cancel context.Ca
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		if clock.Sleep(ctx, d) == nil {
+		wait := clock.Sleep
+		if l, ok := clock.(limiter); ok {
+			wait = l.Limit
+		}
+		if wait(ctx, d) == nil {
 			cancel(cause)
 		}
 	}()

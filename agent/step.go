@@ -147,7 +147,7 @@ func (c *taskContext) runStep(key stepKey, rec journaled, o stepOptions, fn func
 		return nil, err // cut off: it stays started
 	}
 	if errors.Is(context.Cause(ctx), errStepExpired) {
-		err = &NamedError{Name: "StepTimeoutError", Message: fmt.Sprintf("Step %q did not end within %s", key.name, o.timeout)}
+		err = &timeoutError{name: "StepTimeoutError", message: fmt.Sprintf("Step %q did not end within %s", key.name, o.timeout)}
 	}
 	rec.Status, rec.Result, rec.Error = StepFailed, nil, ErrorInfoOf(err)
 	if o.atMostOnce { // known to have failed: without an error on record another attempt runs it again

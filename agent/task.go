@@ -121,13 +121,20 @@ func (t *taskRun) attempt(ctx context.Context, attempt int) *taskResult {
 		res.kind = taskCutOff
 		return res
 	case errors.Is(context.Cause(callCtx), errNodeTimeout):
-		err = &NamedError{Name: "NodeTimeoutError", Message: fmt.Sprintf("Node %q did not end within %s", n.name, n.timeout)}
+		err = &timeoutError{name: "NodeTimeoutError", message: fmt.Sprintf("Node %q did not end within %s", n.name, n.timeout)}
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
 	res.kind, res.err = taskFailed, err
 	return res
 }
+
+// timeoutError is a time limit that was reached; it is context.DeadlineExceeded, too.
+type timeoutError struct{ name, message string }
+
+func (e *timeoutError) Error() string     { return e.message }
+func (e *timeoutError) ErrorName() string { return e.name }
+func (e *timeoutError) Unwrap() error     { return context.DeadlineExceeded }
 
 var errNodeTimeout = errors.New("agent: node timeout")
 

@@ -35,12 +35,17 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.mu.Lock()
 	if c.AutoAdvance || d <= 0 {
-		c.now = c.now.Add(max(d, 0))
-		c.mu.Unlock()
+		c.Advance(max(d, 0))
 		return nil
 	}
+	return c.Limit(ctx, d)
+}
+
+// Limit waits like Sleep, but never moves the clock: time limits end when others
+// have slept that long.
+func (c *Clock) Limit(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
 	wake := make(chan struct{})
 	c.sleepers[wake] = c.now.Add(d)
 	c.notify()
