@@ -97,9 +97,15 @@ func (c *client) do(method, path, body string) answer {
 	return answer{c.t, res.StatusCode, res.Header, string(b)}
 }
 
-func (c *client) get(path string) answer         { c.t.Helper(); return c.do(http.MethodGet, path, "") }
-func (c *client) post(path, body string) answer  { c.t.Helper(); return c.do(http.MethodPost, path, body) }
-func (c *client) patch(path, body string) answer { c.t.Helper(); return c.do(http.MethodPatch, path, body) }
+func (c *client) get(path string) answer { c.t.Helper(); return c.do(http.MethodGet, path, "") }
+func (c *client) post(path, body string) answer {
+	c.t.Helper()
+	return c.do(http.MethodPost, path, body)
+}
+func (c *client) patch(path, body string) answer {
+	c.t.Helper()
+	return c.do(http.MethodPatch, path, body)
+}
 
 // ok wants status 200.
 func (a answer) ok() answer { a.t.Helper(); return a.is(http.StatusOK) }
@@ -130,7 +136,7 @@ func (a answer) fault(path ...any) {
 		require.NotEmpty(a.t, i.(map[string]any)["code"])
 		paths = append(paths, i.(map[string]any)["path"])
 	}
-	require.Contains(a.t, paths, any(path))
+	require.Contains(a.t, paths, any(append([]any{}, path...)))
 }
 
 // code wants one of the failures of decisions 8.

@@ -57,8 +57,8 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 		return code
 	}
 	if err != nil {
-		parser.FatalIfErrorf(err)
-		return max(code, 1)
+		parser.FatalIfErrorf(err) // prints; the exit is ours
+		return usageError
 	}
 	if err := ctx.Run(&environment{options: o, stdout: stdout, stderr: stderr}); err != nil {
 		fmt.Fprintln(stderr, "parley:", err)
@@ -66,6 +66,9 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 	}
 	return 0
 }
+
+// usageError is the exit code of a command line that can't be read.
+const usageError = 2
 
 // environment is what commands work with.
 type environment struct {

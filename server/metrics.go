@@ -30,7 +30,8 @@ type requestKey struct {
 }
 
 type requestStats struct {
-	count   uint64
+	count   uint64 // all requests
+	timed   uint64 // those that are no streams
 	seconds float64
 	buckets [len(bounds)]uint64
 }
@@ -91,6 +92,7 @@ func (m *metrics) observe(key requestKey, seconds float64, stream bool) {
 		m.streams--
 		return
 	}
+	st.timed++
 	st.seconds += seconds
 	for i, b := range bounds {
 		if seconds <= b {
@@ -124,7 +126,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 			sum = &requestStats{}
 			byMethod[key.method] = sum
 		}
-		sum.count += st.count
+		sum.timed += st.timed
 		sum.seconds += st.seconds
 		for i, n := range st.buckets {
 			sum.buckets[i] += n
@@ -135,7 +137,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		for i, b := range bounds {
 			buckets[b] = st.buckets[i]
 		}
-		ch <- prometheus.MustNewConstHistogram(latencyDesc, st.count, st.seconds, buckets, method)
+		ch <- prometheus.MustNewConstHistogram(latencyDesc, st.timed, st.seconds, buckets, method)
 	}
 	ch <- prometheus.MustNewConstMetric(streamsDesc, prometheus.GaugeValue, float64(m.streams))
 }

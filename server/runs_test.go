@@ -332,7 +332,7 @@ func TestCancel(t *testing.T) {
 	run := start(id)
 	c.post("/threads/"+id+"/runs/"+run+"/cancel?wait=0", "").is(http.StatusAccepted)
 	c.post("/threads/"+id+"/runs/"+run+"/cancel?wait=1", "").is(http.StatusNoContent)
-	require.Equal(t, "interrupted", c.get("/threads/" + id + "/runs/" + run).ok().str("status"))
+	require.Equal(t, "interrupted", c.get("/threads/"+id+"/runs/"+run).ok().str("status"))
 	c.post("/threads/"+id+"/runs/"+run+"/cancel", "").is(http.StatusAccepted)
 	c.post("/threads/"+id+"/runs/"+missingID+"/cancel", "").text(http.StatusNotFound, "Run not found")
 	c.post("/threads/"+id+"/runs/"+run+"/cancel?action=explode", "").fault("action")
@@ -343,10 +343,10 @@ func TestCancel(t *testing.T) {
 
 	a, b := start(id), start(id)
 	c.post("/runs/cancel", `{"thread_id":"`+id+`","run_ids":["`+b+`"]}`).is(http.StatusNoContent)
-	require.Equal(t, "interrupted", c.get("/threads/" + id + "/runs/" + b).ok().str("status"))
+	require.Equal(t, "interrupted", c.get("/threads/"+id+"/runs/"+b).ok().str("status"))
 	c.post("/runs/cancel?action=interrupt", `{"status":"all"}`).is(http.StatusNoContent)
 	c.until("all cancelled", func() bool {
-		return c.get("/threads/" + id + "/runs/" + a).ok().str("status") == "interrupted"
+		return c.get("/threads/"+id+"/runs/"+a).ok().str("status") == "interrupted"
 	})
 	c.post("/runs/cancel", `{}`).fault("run_ids")
 	c.post("/runs/cancel", `{"thread_id":"`+id+`","run_ids":["`+missingID+`"]}`).text(http.StatusNotFound, "Run not found")
@@ -366,11 +366,11 @@ func TestMultitaskStrategies(t *testing.T) { // spec/rest-api.md 3.3
 	c.post("/threads/"+id+"/state", `{"values":{"note":"x"}}`).text(http.StatusConflict, "Thread is busy")
 
 	queued := slow(id, "enqueue", 0).ok().str("run_id")
-	require.Equal(t, "pending", c.get("/threads/" + id + "/runs/" + queued).ok().str("status"))
+	require.Equal(t, "pending", c.get("/threads/"+id+"/runs/"+queued).ok().str("status"))
 	next := slow(id, "interrupt", 0).ok().str("run_id")
 	c.get("/threads/" + id + "/runs/" + next + "/join").ok()
 	for run, want := range map[string]string{first: "interrupted", queued: "interrupted", next: "success"} {
-		require.Equal(t, want, c.get("/threads/" + id + "/runs/" + run).ok().str("status"))
+		require.Equal(t, want, c.get("/threads/"+id+"/runs/"+run).ok().str("status"))
 	}
 
 	gone := slow(id, "reject", 600).ok().str("run_id")
@@ -476,7 +476,7 @@ func TestRunErrors(t *testing.T) { // spec/rest-api.md 1.6
 	c.post("/threads/"+id+"/runs", `{"assistant_id":"strict","input":{"nope":1}}`).code(http.StatusUnprocessableEntity, "invalid_input")
 	run := c.post("/threads/"+id+"/runs", `{"assistant_id":"echo","input":{"nope":1}}`).ok().json()
 	require.Contains(t, run["warnings"].([]any)[0], "nope")
-	c.get("/threads/"+missingID+"x/runs").fault("thread_id")
+	c.get("/threads/" + missingID + "x/runs").fault("thread_id")
 	c.get("/threads/"+id+"/runs/"+missingID).text(http.StatusNotFound, "Run not found")
 	c.do(http.MethodDelete, "/threads/"+id+"/runs/"+missingID, "").text(http.StatusNotFound, "Run not found")
 	c.get("/nowhere").text(http.StatusNotFound, "404 Not Found")
