@@ -1,9 +1,9 @@
 // Package transcript reads the console blocks of a document, so that a test can
 // run them: what a reader sees is what the server does.
 //
-// A block is fenced as ```console. A line that starts with "$ " is a command (it
-// goes on while lines end with a backslash); the lines up to the next command
-// are its output. In the output "…" stands for any text of a line, and a line
+// A block is fenced as ```console. A line that starts with "$ " is a command; it
+// goes on while lines end with a backslash or a single quote is open. The lines
+// up to the next command are its output. In the output "…" stands for any text of a line, and a line
 // that is only "…" for any lines. The comment <!-- restart --> between blocks
 // stands for killing the server and starting it again.
 package transcript
@@ -36,16 +36,21 @@ func Parse(document string) []Step {
 		case inside && continued:
 			last := &steps[len(steps)-1]
 			last.Command += "\n" + line
-			continued = strings.HasSuffix(line, `\`)
+			continued = unfinished(last.Command)
 		case inside && strings.HasPrefix(line, "$ "):
 			steps = append(steps, Step{Line: i + 1, Command: strings.TrimPrefix(line, "$ ")})
-			continued = strings.HasSuffix(line, `\`)
+			continued = unfinished(steps[len(steps)-1].Command)
 		case inside && len(steps) > 0:
 			last := &steps[len(steps)-1]
 			last.Output = append(last.Output, line)
 		}
 	}
 	return steps
+}
+
+// unfinished reports whether a shell would wait for more of the command.
+func unfinished(command string) bool {
+	return strings.HasSuffix(command, `\`) || strings.Count(command, "'")%2 == 1
 }
 
 // Match reports whether got is the output that want describes.

@@ -120,8 +120,9 @@ func (s *server) kill() {
 
 // shell is one bash in which the commands of a transcript share their variables.
 type shell struct {
-	in  io.Writer
-	out *bufio.Reader
+	in   io.Writer
+	out  *bufio.Reader
+	stop func()
 }
 
 func newShell(t *testing.T) *shell {
@@ -138,13 +139,15 @@ func newShell(t *testing.T) *shell {
 		_ = in.Close()
 		_ = bash.Wait()
 	})
-	return &shell{in: in, out: bufio.NewReader(out)}
+	return &shell{in: in, out: bufio.NewReader(out), stop: func() { _ = bash.Process.Kill() }}
 }
 
 // run runs a command to its end and returns what it printed.
 func (s *shell) run(t *testing.T, command string) string {
 	t.Helper()
 	const mark = "-- end of output --"
+	timer := time.AfterFunc(time.Minute, s.stop) // a command that never ends fails the test
+	defer timer.Stop()
 	_, err := fmt.Fprintf(s.in, "%s\necho; echo '%s'\n", command, mark)
 	require.NoError(t, err)
 	var got strings.Builder
