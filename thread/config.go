@@ -168,7 +168,7 @@ func mergeContext(assistant, request json.RawMessage) (json.RawMessage, error) {
 		return request, nil
 	}
 	var below, above object
-	if json.Unmarshal(assistant, &below) != nil {
+	if isObject := json.Unmarshal(assistant, &below) == nil; !isObject {
 		return assistant, nil
 	}
 	if json.Unmarshal(request, &above) != nil {

@@ -112,11 +112,8 @@ func nextFiring(c Cron, now time.Time) (time.Time, error) {
 
 // loop fires what is due.
 func (c *crons) loop(ctx context.Context) {
-	for {
-		wait := c.fireDue(ctx)
-		if !c.s.sleepUnless(ctx, wait, c.call) {
-			return
-		}
+	for ctx.Err() == nil {
+		c.s.sleepUnless(ctx, c.fireDue(ctx), c.call)
 	}
 }
 

@@ -23,12 +23,13 @@ func (e *NotFoundError) Error() string { return e.Kind + " " + e.ID + " not foun
 // Unwrap makes errors.Is(err, ErrNotFound) true.
 func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
-// NoGraphError: the thread's metadata names no graph, so that its state can't be edited.
+// NoGraphError says that the thread's metadata names no graph, so that its state
+// can't be edited.
 type NoGraphError struct{ ThreadID string }
 
 func (e *NoGraphError) Error() string { return "Thread " + e.ThreadID + " has no graph ID" }
 
-// InputWhileInterruptedError: new input was refused because questions are open
+// InputWhileInterruptedError says that new input was refused because questions are open
 // (Options.OnInputWhileInterrupted "error", decisions 13).
 type InputWhileInterruptedError struct{ Pending []agent.InterruptInfo }
 

@@ -16,11 +16,11 @@ func (s *Service) execute(ctx context.Context, run Run, lease Lease) {
 	defer cancel(nil)
 	a := &active{run: run, recorder: newRecorder(s, run, lease), cancel: cancel}
 	if !s.pool.add(a) {
-		s.release(run, lease)
+		s.release(ctx, run, lease)
 		return
 	}
 	err := s.carryOut(ctx, a, lease.Lost)
-	outcome, failure := a.recorder.close()
+	outcome, failure := a.recorder.close(ctx)
 	s.settle(ctx, a, lease, outcome, errors.Join(err, failure))
 }
 
@@ -37,16 +37,16 @@ func (s *Service) carryOut(ctx context.Context, a *active, lost int) (err error)
 	switch {
 	case run.Cancel != "":
 		r.cancel(run.Cancel)
-		return s.endUnrun(a, agent.Outcome{Status: string(RunInterrupted)})
+		return s.endUnrun(ctx, a, agent.Outcome{Status: string(RunInterrupted)})
 	case lost >= s.opts.MaxAttempts:
-		return s.endUnrun(a, agent.Outcome{Status: string(RunError), Err: &agent.ErrorInfo{
+		return s.endUnrun(ctx, a, agent.Outcome{Status: string(RunError), Err: &agent.ErrorInfo{
 			Name: "Error", Message: fmt.Sprintf("Run exceeded max attempts (%d).", s.opts.MaxAttempts),
 		}})
 	}
 	cfg := configOf(run)
 	graph, err := s.graph(ctx, run.GraphID, cfg)
 	if err != nil {
-		return s.endUnrun(a, agent.Outcome{Status: string(RunError), Err: agent.ErrorInfoOf(err)})
+		return s.endUnrun(ctx, a, agent.Outcome{Status: string(RunError), Err: agent.ErrorInfoOf(err)})
 	}
 	exec, err := s.execution(ctx, a, cfg)
 	if err != nil {
@@ -64,9 +64,9 @@ func (s *Service) carryOut(ctx context.Context, a *active, lost int) (err error)
 }
 
 // endUnrun ends a run without executing anything.
-func (s *Service) endUnrun(a *active, o agent.Outcome) error {
+func (s *Service) endUnrun(ctx context.Context, a *active, o agent.Outcome) error {
 	a.recorder.Emit(s.started(a, configOf(a.run)))
-	return a.recorder.Commit(context.Background(), agent.Commit{Outcome: &o})
+	return a.recorder.Commit(ctx, agent.Commit{Outcome: &o})
 }
 
 // execution builds what the graph gets.
@@ -140,7 +140,7 @@ func (s *Service) settle(ctx context.Context, a *active, lease Lease, outcome *a
 		case errors.Is(failure, ErrFenced), errors.Is(failure, ErrNotFound):
 			s.cache.forget(run.ThreadID)
 		case errors.Is(failure, errDrained), errors.Is(context.Cause(ctx), errStopping):
-			s.release(run, lease)
+			s.release(ctx, run, lease)
 		default:
 			// The lease runs out and the run is claimed again, at most MaxAttempts times.
 			s.log.Error("run stopped without an outcome", "run", run.ID, "thread", run.ThreadID, "err", failure)
@@ -158,8 +158,8 @@ func (s *Service) settle(ctx context.Context, a *active, lease Lease, outcome *a
 }
 
 // release gives a run back unfinished.
-func (s *Service) release(run Run, lease Lease) {
-	if err := s.store.ReleaseRun(context.Background(), lease); err != nil && !errors.Is(err, ErrFenced) {
+func (s *Service) release(ctx context.Context, run Run, lease Lease) {
+	if err := s.store.ReleaseRun(context.WithoutCancel(ctx), lease); err != nil && !errors.Is(err, ErrFenced) {
 		s.log.Warn("give a run back", "run", run.ID, "err", err)
 	}
 }

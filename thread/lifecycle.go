@@ -61,20 +61,18 @@ func (s *Service) Stop(ctx context.Context) error {
 	return err
 }
 
-// sleepUnless sleeps for d; it returns early when c is signalled and false when ctx has ended.
+// sleepUnless sleeps for d and reports true, or false as soon as c is signalled or ctx ends.
 func (s *Service) sleepUnless(ctx context.Context, d time.Duration, c <-chan struct{}) bool {
 	pause, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = s.clock.Sleep(pause, d)
-	}()
+	slept := make(chan error, 1)
+	go func() { slept <- s.clock.Sleep(pause, d) }()
 	select {
-	case <-done:
+	case err := <-slept:
+		return err == nil
 	case <-c:
 		cancel()
-		<-done
+		<-slept //nolint:errcheck // it was told to end
+		return false
 	}
-	return ctx.Err() == nil
 }

@@ -48,11 +48,8 @@ func newOutbox(s *Service) *outbox { return &outbox{s: s, call: make(chan struct
 func (o *outbox) wake() { signal(o.call) }
 
 func (o *outbox) loop(ctx context.Context) {
-	for {
-		wait := o.deliverDue(ctx)
-		if !o.s.sleepUnless(ctx, wait, o.call) {
-			return
-		}
+	for ctx.Err() == nil {
+		o.s.sleepUnless(ctx, o.deliverDue(ctx), o.call)
 	}
 }
 
@@ -142,7 +139,7 @@ func (o *outbox) send(ctx context.Context, d Delivery) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection is used again
 	if resp.StatusCode >= 300 {
 		return fmt.Errorf("webhook answered %s", resp.Status)

@@ -57,12 +57,13 @@ func newPool(s *Service) *pool {
 // start begins to claim. Runs that wait already are looked for by all workers.
 func (p *pool) start(ctx context.Context) {
 	p.mu.Lock()
-	p.ctx, p.end = context.WithCancelCause(ctx)
+	ctx, p.end = context.WithCancelCause(ctx)
+	p.ctx = ctx
 	p.started, p.closing = true, false
 	p.wg.Add(2)
 	p.mu.Unlock()
-	go p.watchDue()
-	go p.keepLeases()
+	go p.watchDue(ctx)
+	go p.keepLeases(ctx)
 	p.wakeMany()
 }
 
@@ -270,13 +271,13 @@ func (a *active) stop(action string) {
 }
 
 // watchDue wakes workers when a delayed run or another worker's lease is due.
-func (p *pool) watchDue() {
+func (p *pool) watchDue(ctx context.Context) {
 	defer p.wg.Done()
 	pause := minAlarm
-	for p.ctx.Err() == nil {
+	for ctx.Err() == nil {
 		wait := p.s.opts.Lease
-		due, err := p.s.store.NextDue(p.ctx)
-		if err != nil && p.ctx.Err() == nil {
+		due, err := p.s.store.NextDue(ctx)
+		if err != nil && ctx.Err() == nil {
 			p.s.log.Error("look for due runs", "err", err)
 		}
 		now := p.s.clock.Now()
@@ -289,7 +290,7 @@ func (p *pool) watchDue() {
 		default:
 			pause = minAlarm
 		}
-		called := !p.sleepUnless(wait, p.alarm)
+		called := !p.s.sleepUnless(ctx, wait, p.alarm)
 		if called || overdue || !due.IsZero() && !due.After(p.s.clock.Now()) {
 			p.wakeMany()
 		}
@@ -299,25 +300,9 @@ func (p *pool) watchDue() {
 // minAlarm is the first pause before a due run that nobody could claim is tried again.
 const minAlarm = 20 * time.Millisecond
 
-// sleepUnless sleeps for d and reports true, or false when c or the pool's end came first.
-func (p *pool) sleepUnless(d time.Duration, c <-chan struct{}) bool {
-	ctx, cancel := context.WithCancel(p.ctx)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- p.s.clock.Sleep(ctx, d) }()
-	select {
-	case err := <-done:
-		return err == nil
-	case <-c:
-		cancel()
-		<-done
-		return false
-	}
-}
-
 // keepLeases renews the leases of all running runs and learns of cancels that
 // other processes have accepted. It sleeps while nothing runs.
-func (p *pool) keepLeases() {
+func (p *pool) keepLeases(ctx context.Context) {
 	defer p.wg.Done()
 	every := min(p.s.opts.Lease/3, cancelWithin)
 	for {
@@ -331,31 +316,31 @@ func (p *pool) keepLeases() {
 			select {
 			case <-p.beat:
 				continue
-			case <-p.ctx.Done():
+			case <-ctx.Done():
 				return
 			}
 		}
-		if p.s.clock.Sleep(p.ctx, every) != nil {
+		if p.s.clock.Sleep(ctx, every) != nil {
 			return
 		}
 		for _, a := range actives {
-			p.renew(a)
+			p.renew(ctx, a)
 		}
 	}
 }
 
-func (p *pool) renew(a *active) {
+func (p *pool) renew(ctx context.Context, a *active) {
 	lease, live := a.recorder.owned()
 	if !live {
 		return
 	}
-	_, action, err := p.s.store.Renew(p.ctx, lease, p.s.opts.Lease)
+	_, action, err := p.s.store.Renew(ctx, lease, p.s.opts.Lease)
 	switch {
 	case errors.Is(err, ErrFenced) || errors.Is(err, ErrNotFound):
 		a.recorder.fence()
 		a.cancel(ErrFenced)
 	case err != nil:
-		if p.ctx.Err() == nil {
+		if ctx.Err() == nil {
 			p.s.log.Warn("renew a lease", "run", a.run.ID, "err", err)
 		}
 	case action != "":

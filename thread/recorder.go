@@ -98,7 +98,7 @@ func (r *recorder) Emit(events ...agent.Event) {
 }
 
 // Commit implements agent.Recorder.
-func (r *recorder) Commit(_ context.Context, c agent.Commit) error {
+func (r *recorder) Commit(ctx context.Context, c agent.Commit) error {
 	p, err := r.encode(c)
 	if err != nil {
 		r.fail(err)
@@ -120,7 +120,7 @@ func (r *recorder) Commit(_ context.Context, c agent.Commit) error {
 	r.commits = append(r.commits, p)
 	if !r.writing {
 		r.writing = true
-		r.write()
+		r.write(ctx)
 	}
 	r.mu.Unlock()
 	return <-p.done
@@ -234,12 +234,13 @@ func (r *recorder) flush() {
 		return
 	}
 	r.writing = true
-	r.write()
+	r.write(context.Background())
 }
 
 // write stores what waits until no commit waits any more. It is called with the
 // lock held and writing set, and returns so, with writing cleared.
-func (r *recorder) write() {
+func (r *recorder) write(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx) // a cancelled run still stores: that it ends is a transition, too
 	for {
 		commits, entries := r.commits, r.fresh
 		r.commits, r.fresh = nil, nil
@@ -250,7 +251,7 @@ func (r *recorder) write() {
 		r.writes++
 		id := fmt.Sprintf("%s/%d/%d", r.run.ID, lease.Token, r.writes)
 		r.mu.Unlock()
-		err := r.store(lease, id, commits, entries)
+		err := r.store(ctx, lease, id, commits, entries)
 		r.mu.Lock()
 		if err != nil {
 			r.failWith(err)
@@ -265,7 +266,7 @@ func (r *recorder) write() {
 		for _, c := range commits {
 			c.done <- r.afterCommit(c)
 		}
-		r.extend()
+		r.extend(ctx)
 		if len(r.commits) == 0 && len(r.held) == 0 {
 			break // what is left has been seen: it may wait for company
 		}
@@ -295,7 +296,7 @@ func (r *recorder) afterCommit(c *pendingCommit) error {
 }
 
 // extend reserves more numbers once half of them are used.
-func (r *recorder) extend() {
+func (r *recorder) extend(ctx context.Context) {
 	left := min(r.lease.PosReserved-r.pos, r.lease.SeqReserved-r.seq)
 	frames := r.lease.FrameReserved - r.lease.FrameBase - r.counted*framesPerEvent
 	if r.closed || min(left, frames) > reserve/2 {
@@ -303,7 +304,7 @@ func (r *recorder) extend() {
 	}
 	lease := r.lease
 	r.mu.Unlock()
-	extended, err := r.s.store.ReserveNumbers(context.Background(), lease, reserve)
+	extended, err := r.s.store.ReserveNumbers(ctx, lease, reserve)
 	r.mu.Lock()
 	if err != nil {
 		r.s.log.Warn("reserve numbers", "run", r.run.ID, "err", err)
@@ -375,7 +376,7 @@ func (r *recorder) owned() (Lease, bool) {
 
 // close stores what waits and ends the recorder. It returns the stored outcome,
 // nil when there is none, and why the recorder failed.
-func (r *recorder) close() (*agent.Outcome, error) {
+func (r *recorder) close(ctx context.Context) (*agent.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
@@ -384,7 +385,7 @@ func (r *recorder) close() (*agent.Outcome, error) {
 	}
 	if r.failure == nil && len(r.fresh) > 0 {
 		r.writing = true
-		r.write()
+		r.write(ctx)
 	}
 	if r.timer != nil {
 		r.timer.Stop()

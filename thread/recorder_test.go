@@ -159,7 +159,7 @@ func TestRecorderPublishesDeltasAtOnceAndStoresThemInBatches(t *testing.T) {
 		b.recorder.Emit(delta(fmt.Sprint(i)))
 	}
 	require.Len(t, b.reading.entries(), 100, "seen before anything is stored")
-	outcome, err := b.recorder.close()
+	outcome, err := b.recorder.close(context.Background())
 	require.NoError(t, err)
 	require.Nil(t, outcome)
 	require.Equal(t, b.reading.entries(), b.store.stored())
@@ -170,7 +170,7 @@ func TestRecorderNumbersFromTheLeaseAndCountsOnlyShownEvents(t *testing.T) {
 	t.Parallel()
 	b := newRecorderBundle(t)
 	b.recorder.Emit(delta("a"), event(agent.MessageReset), delta("b"))
-	_, err := b.recorder.close()
+	_, err := b.recorder.close(context.Background())
 	require.NoError(t, err)
 	var got [][2]int64
 	for _, e := range b.store.stored() {
@@ -199,7 +199,7 @@ func TestRecorderHoldsBackWhatIsNotStored(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Equal(t, []agent.Kind{agent.ValuesEmitted, agent.BlockDelta}, b.reading.kinds())
 	b.store.gate <- struct{}{}
-	_, err := b.recorder.close()
+	_, err := b.recorder.close(context.Background())
 	require.NoError(t, err)
 }
 
@@ -223,7 +223,7 @@ func TestRecorderStoresAnEmittedFactSoonWithoutACommit(t *testing.T) {
 	}
 	require.Equal(t, []agent.Kind{agent.RunStarted, agent.BlockDelta}, b.reading.kinds())
 	require.Len(t, b.store.stored(), 2)
-	_, err := b.recorder.close()
+	_, err := b.recorder.close(context.Background())
 	require.NoError(t, err)
 }
 
@@ -247,7 +247,7 @@ func TestRecorderTakesNothingAfterTheEnd(t *testing.T) {
 	require.NoError(t, b.recorder.Commit(context.Background(), agent.Commit{Outcome: &agent.Outcome{Status: "success"}}))
 	b.recorder.Emit(delta("late"))
 	require.ErrorIs(t, b.recorder.Commit(context.Background(), agent.Commit{}), errRunEnded)
-	outcome, err := b.recorder.close()
+	outcome, err := b.recorder.close(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, "success", outcome.Status)
 	require.Equal(t, []agent.Kind{agent.RunFinished}, b.reading.kinds())
@@ -327,7 +327,7 @@ func TestRecorderStopsSilentlyWhenFenced(t *testing.T) {
 	require.ErrorIs(t, err, ErrFenced)
 	b.recorder.Emit(delta("ghost"))
 	require.ErrorIs(t, b.recorder.Commit(context.Background(), agent.Commit{}), ErrFenced)
-	_, err = b.recorder.close()
+	_, err = b.recorder.close(context.Background())
 	require.ErrorIs(t, err, ErrFenced)
 	require.Empty(t, b.reading.kinds())
 	require.Empty(t, b.store.stored())
@@ -359,7 +359,7 @@ func TestDrainingRecorderEndsTheRunBehindASuperstepOfTheRoot(t *testing.T) {
 	require.NoError(t, b.recorder.Commit(ctx, agent.Commit{Checkpoints: []*agent.Checkpoint{nested}}))
 	require.ErrorIs(t, b.recorder.Commit(ctx, agent.Commit{Checkpoints: []*agent.Checkpoint{checkpoint("2", "")}}), errDrained)
 	require.Len(t, b.store.commits, 3, "the superstep itself is stored")
-	_, err := b.recorder.close()
+	_, err := b.recorder.close(context.Background())
 	require.ErrorIs(t, err, errDrained)
 }
 
@@ -370,7 +370,7 @@ func TestRecorderThatGaveUpStoresWhatReadersHave(t *testing.T) {
 	b.recorder.giveUp()
 	err := b.recorder.Commit(context.Background(), agent.Commit{Outcome: &agent.Outcome{Status: "interrupted"}})
 	require.ErrorIs(t, err, errDrained)
-	outcome, err := b.recorder.close()
+	outcome, err := b.recorder.close(context.Background())
 	require.ErrorIs(t, err, errDrained)
 	require.Nil(t, outcome)
 	require.Len(t, b.store.stored(), 1)
@@ -382,7 +382,7 @@ func TestRecorderNeverShowsUnstoredNumbersBeyondItsReservedRange(t *testing.T) {
 	b.recorder.lease.PosReserved = b.recorder.pos + 1 // two numbers are left
 	b.recorder.Emit(delta("1"), delta("2"), delta("3"))
 	require.Len(t, b.reading.entries(), 2)
-	_, err := b.recorder.close()
+	_, err := b.recorder.close(context.Background())
 	require.NoError(t, err)
 	require.Len(t, b.reading.entries(), 3, "stored, it may be seen")
 }
@@ -397,7 +397,7 @@ func TestRecorderExtendsItsRangeAtHalf(t *testing.T) {
 		defer b.store.mu.Unlock()
 		return b.store.reserved == reserve
 	}, 5*time.Second, time.Millisecond)
-	_, err := b.recorder.close()
+	_, err := b.recorder.close(context.Background())
 	require.NoError(t, err)
 	require.Greater(t, b.recorder.lease.PosReserved, b.recorder.pos+reserve)
 }

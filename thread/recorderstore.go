@@ -16,9 +16,7 @@ const storeTries = 4
 const firstStorePause = 20 * time.Millisecond
 
 // store writes commits and entries as one transition; entries alone as a batch.
-// A cancelled run still stores: that it ends is a transition, too.
-func (r *recorder) store(lease Lease, id string, commits []*pendingCommit, entries []Entry) error {
-	ctx := context.Background()
+func (r *recorder) store(ctx context.Context, lease Lease, id string, commits []*pendingCommit, entries []Entry) error {
 	stored := make([]Entry, len(entries))
 	for i, e := range entries {
 		stored[i] = storedEntry(e)

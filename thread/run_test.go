@@ -389,19 +389,23 @@ func (g *granted) ClaimRun(ctx context.Context, c thread.Claim) (thread.Run, thr
 // decisions 5
 func TestAdmissionAndClaimAreOneTransitionWhileAWorkerIsFree(t *testing.T) {
 	t.Parallel()
-	g := &granted{}
-	b := setup(t, with(func(o *thread.Options) { o.Workers = 1 }), wrapping(func(s thread.Store) thread.Store {
-		g.Store = s
-		return g
-	}))
+	counting := func(workers int) (*bundle, *granted) {
+		g := &granted{}
+		return setup(t, with(func(o *thread.Options) { o.Workers = workers }), wrapping(func(s thread.Store) thread.Store {
+			g.Store = s
+			return g
+		})), g
+	}
+	b, g := counting(8)
 	id := b.thread()
 	b.run(input(id, "approve", `{}`))
 	b.run(resume(id, "approve", `"yes"`))
 	require.EqualValues(t, 2, g.leases.Load())
 	require.Zero(t, g.claims.Load())
 
+	b, g = counting(1)
 	one, two := b.begin(input(b.thread(), "gated", `{}`)), b.begin(input(b.thread(), "echo", `{}`))
-	require.EqualValues(t, 3, g.leases.Load(), "no worker is left for the second")
+	require.EqualValues(t, 1, g.leases.Load(), "no worker is left for the second")
 	b.world.open("gate:" + one.ThreadID)
 	require.Equal(t, thread.RunSuccess, b.wait(one).Status)
 	require.Equal(t, thread.RunSuccess, b.wait(two).Status)

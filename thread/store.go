@@ -197,7 +197,7 @@ type Admitted struct {
 	Cancelled []Run
 }
 
-// AlreadyDecidedError: an interrupt was answered before, differently (decisions 8).
+// AlreadyDecidedError says that an interrupt was answered before, differently (decisions 8).
 type AlreadyDecidedError struct {
 	InterruptID string
 	Answer      agent.Answer
