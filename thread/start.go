@@ -26,7 +26,7 @@ type StartRun struct {
 	StreamSubgraphs   bool
 	StreamResumable   bool
 	CheckpointID      string
-	CheckpointNS      string
+	CheckpointNS      string // runs start in the root graph: not used
 	InterruptBefore   json.RawMessage
 	InterruptAfter    json.RawMessage
 	MultitaskStrategy string // default reject
@@ -272,8 +272,12 @@ func (s *Service) submit(ctx context.Context, d *draft, a Admission) (Admitted, 
 // validate checks input or command by a dry run.
 func (s *Service) validate(ctx context.Context, d *draft) error {
 	if d.thread.Status == Interrupted && s.opts.OnInputWhileInterrupted == "error" && d.hasInput() {
-		if pending, err := s.pending(ctx, d.thread.ID); err != nil || len(pending) > 0 {
-			return errors.Join(err, &InputWhileInterruptedError{Pending: pending})
+		pending, err := s.pending(ctx, d.thread.ID)
+		if err != nil {
+			return err
+		}
+		if len(pending) > 0 {
+			return &InputWhileInterruptedError{Pending: pending}
 		}
 	}
 	if d.command != nil {

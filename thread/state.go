@@ -2,7 +2,6 @@ package thread
 
 import (
 	"context"
-	"errors"
 
 	"github.com/parley-dev/parley/agent"
 )
@@ -124,5 +123,5 @@ func (s *Service) checkpointGraph(ctx context.Context, threadID string, cp *agen
 	if sub := g.SubgraphAt(cp.NS); sub != nil {
 		return sub, nil
 	}
-	return nil, errors.Join(&NotFoundError{Kind: "graph", ID: cp.NS})
+	return nil, &NotFoundError{Kind: "graph", ID: cp.NS}
 }

@@ -114,7 +114,7 @@ type board struct {
 
 // graphs are the agents of the tests.
 func (w *world) graphs() []agent.Agent {
-	return []agent.Agent{w.echo(), w.approve(), w.pair(), w.gated(), w.chain(), w.twice(), w.failing(), w.configured(), w.straight(), w.nested()}
+	return []agent.Agent{w.echo(), w.approve(), w.pair(), w.gated(), w.chain(), w.twice(), w.failing(), w.configured(), w.straight(), w.nested(), w.panel()}
 }
 
 // echo says what came in.
@@ -274,6 +274,25 @@ func (w *world) straight() agent.Agent {
 	return agent.NewGraph[board]("straight").
 		Node("one", say("one")).Node("two", say("two")).
 		Edge(agent.Start, "one").Edge("one", "two").Edge("two", agent.End)
+}
+
+// panel asks three people at once; b wants an object with a boolean ok.
+func (w *world) panel() agent.Agent {
+	ask := func(name string, opts ...agent.InterruptOption) func(agent.Context, board) (agent.Update, error) {
+		return func(ctx agent.Context, s board) (agent.Update, error) {
+			answer, err := agent.Interrupt[any](ctx, name, opts...)
+			if err != nil {
+				return nil, err
+			}
+			w.effect(name + ":" + ctx.ThreadID())
+			return agent.Set("log", []string{fmt.Sprint(name, "=", answer)}), nil
+		}
+	}
+	schema := agent.ResponseSchema([]byte(`{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`))
+	return agent.NewGraph[board]("panel").
+		Node("a", ask("a")).Node("b", ask("b", schema)).Node("c", ask("c")).
+		Edge(agent.Start, "a").Edge(agent.Start, "b").Edge(agent.Start, "c").
+		Edge("a", agent.End).Edge("b", agent.End).Edge("c", agent.End)
 }
 
 // nested asks in a graph within the graph.
