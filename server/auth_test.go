@@ -128,6 +128,9 @@ func TestWrongTenant(t *testing.T) {
 	require.Greater(t, len(routes), 50)
 	for _, r := range routes {
 		key := r.Method + " " + r.Path
+		if key == "GET /feeds/runs" {
+			continue // open-ended and without content; see feeds_test.go
+		}
 		path := r.Path
 		for name, id := range b {
 			path = strings.ReplaceAll(path, ":"+name, id)

@@ -56,12 +56,10 @@ func nesting(b []byte) int {
 	deepest, depth, inString := 0, 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
+		case inString && c == '\\':
+			i++
 		case inString:
-			if c == '\\' {
-				i++
-			} else if c == '"' {
-				inString = false
-			}
+			inString = c != '"'
 		case c == '"':
 			inString = true
 		case c == '{' || c == '[':

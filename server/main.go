@@ -49,8 +49,7 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 		kong.Vars{"data": DefaultDataDir, "sets": strings.Join(setNames(o.Sets), ", ")},
 	)
 	if err != nil {
-		fmt.Fprintln(stderr, "parley:", err)
-		return 1
+		return fail(stderr, err)
 	}
 	ctx, err := parser.Parse(args)
 	if code >= 0 { // --help
@@ -61,10 +60,15 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 		return usageError
 	}
 	if err := ctx.Run(&environment{options: o, stdout: stdout, stderr: stderr}); err != nil {
-		fmt.Fprintln(stderr, "parley:", err)
-		return 1
+		return fail(stderr, err)
 	}
 	return 0
+}
+
+// fail reports an error and returns the exit code.
+func fail(stderr io.Writer, err error) int {
+	_, _ = fmt.Fprintln(stderr, "parley:", err) // nobody is left to be told
+	return 1
 }
 
 // usageError is the exit code of a command line that can't be read.
@@ -147,11 +151,12 @@ func (cmd *serveCommand) resolve() error {
 func serve(env *environment, s *Server, l net.Listener, o Options, taken bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	url := "http://" + browsable(l.Addr())
+	text := fmt.Sprintf("Parley listens on http://%s (%s)\n", browsable(l.Addr()), describe(o))
 	if taken {
-		fmt.Fprintf(env.stdout, "Port %d is taken: Parley listens on %s instead (%s)\n", defaultPort, url, describe(o))
-	} else {
-		fmt.Fprintf(env.stdout, "Parley listens on %s (%s)\n", url, describe(o))
+		text = fmt.Sprintf("Port %d is taken: %s", defaultPort, text)
+	}
+	if _, err := io.WriteString(env.stdout, text); err != nil {
+		s.log.Warn("address not printed", "error", err)
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()

@@ -13,23 +13,26 @@ func (s *Server) recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &statusWriter{ResponseWriter: w}
 		defer func() {
-			p := recover()
-			if p == nil {
-				return
+			if p := recover(); p != nil {
+				s.panicked(rec, r, p)
 			}
-			if err, ok := p.(error); ok && err == http.ErrAbortHandler { //nolint:errorlint // the sentinel itself, as net/http compares it
-				panic(p)
-			}
-			s.log.LogAttrs(r.Context(), slog.LevelError, "panic in a handler",
-				slog.String("method", r.Method), slog.String("path", r.URL.Path),
-				slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
-			if rec.status != 0 {
-				panic(http.ErrAbortHandler)
-			}
-			http.Error(rec, "Internal Server Error", http.StatusInternalServerError)
 		}()
 		next.ServeHTTP(rec, r)
 	})
+}
+
+// panicked answers a request whose handler panicked.
+func (s *Server) panicked(w *statusWriter, r *http.Request, p any) {
+	if err, ok := p.(error); ok && err == http.ErrAbortHandler { //nolint:errorlint // the sentinel itself, as net/http compares it
+		panic(p)
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelError, "panic in a handler",
+		slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	http.Error(w, "Internal Server Error", http.StatusInternalServerError)
 }
 
 // statusWriter remembers the status of a reply.

@@ -70,6 +70,7 @@ func (s *Server) routes() []route {
 		{post, "/runs/batch", s.batchRuns},
 		{post, "/runs/cancel", s.cancelRuns},
 		{get, "/runs/:run_id/stream", s.joinStatelessStream},
+		{get, "/feeds/runs", s.followRuns},
 
 		{post, "/runs/crons", s.createCron},
 		{post, "/runs/crons/search", s.searchCrons},

@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/server/feeds"
 	"github.com/parley-dev/parley/stream"
 	"github.com/parley-dev/parley/thread"
 	"github.com/parley-dev/parley/thread/local"
@@ -29,6 +30,7 @@ type Server struct {
 	version string
 	svc     *thread.Service
 	hub     *stream.Hub
+	runs    *feeds.Feed // hints of runs that started or ended
 	store   thread.Store
 	ip      echo.IPExtractor
 	custom  *echo.Echo // nil without Options.Routes
@@ -75,13 +77,15 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.hub = stream.NewHub(stream.HubOptions{})
+	s.runs = feeds.New(feeds.Options{})
+	s.runs.Create(feeds.DefaultProject)
 	s.svc, err = thread.NewService(thread.Options{
-		Store: s.store, Publisher: s.hub, Agents: o.Agents, Logger: s.log, Workers: o.Workers, Lease: o.Lease,
+		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Workers: o.Workers, Lease: o.Lease,
 		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
 		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("server: %w", err), s.store.Close())
+		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.store.Close())
 	}
 	s.hub.SetSource(source{s.svc})
 	s.handler = s.recover(cors.wrap(s.measure(s.router())))
@@ -189,7 +193,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if s.started() {
 		err = errors.Join(err, s.svc.Stop(ctx))
 	}
-	return errors.Join(err, s.store.Close())
+	return errors.Join(err, s.runs.Close(ctx), s.store.Close())
 }
 
 // started reports whether Start was called, and keeps it from happening later.
@@ -203,6 +207,7 @@ func (s *Server) started() bool {
 func (s *Server) stopStreams() {
 	s.endLife()
 	s.hub.Close()
+	s.runs.Stop()
 }
 
 func (s *Server) isStopping() bool { return s.life.Err() != nil }
