@@ -127,7 +127,7 @@ func (s *Store) begin(t *tx, c thread.Claim, id string, h *head, run, now int64,
 	h.unqueue(run)
 	h.running, h.attempt, h.lost, h.started, h.cancel = run, 1, 0, now, ""
 	h.frameBase, h.frameReserved = 0, c.Reserve
-	h.base, h.baseRest = h.head, h.rest
+	h.base, h.baseRest, h.logFrom = h.head, h.rest, h.nextPos
 	return s.lease(t, c, id, h, now, w, lease)
 }
 
@@ -148,13 +148,7 @@ func (s *Store) lease(t *tx, c thread.Claim, id string, h *head, now int64, w *r
 		NextSeq: h.startSeq, NextPos: h.startPos, SeqReserved: h.nextSeq - 1, PosReserved: h.nextPos - 1,
 		FrameBase: h.frameBase, FrameReserved: h.frameReserved, Lost: int(h.lost),
 	}
-	w.status, w.attempt, w.started, w.cancel, w.base, w.updated = runRunning, h.attempt, h.started, h.cancel, h.base, now
-	if w.logFrom == 0 {
-		w.logFrom = h.startPos
-		if _, err := t.exec(`UPDATE runs SET log_from=? WHERE k=?`, w.logFrom, w.k); err != nil {
-			return err
-		}
-	}
+	w.status, w.attempt, w.started, w.cancel, w.base, w.logFrom, w.updated = runRunning, h.attempt, h.started, h.cancel, h.base, h.logFrom, now
 	return h.save(t.conn)
 }
 

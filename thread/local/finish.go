@@ -15,7 +15,7 @@ func finish(c *conn, h *head, f *thread.Finish, commit string, w runRow) error {
 	// A suspended execution keeps its log until a later run of it ends (decisions 12).
 	over := !f.Suspended
 	end := endRun{status: code, at: f.At, attempt: h.attempt, started: h.started, cancel: h.cancel, suspended: f.Suspended,
-		err: f.Error, base: h.base, commit: commit, retire: over}
+		err: f.Error, base: h.base, logFrom: h.logFrom, commit: commit, retire: over}
 	if err := end.store(c, w.k); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func finish(c *conn, h *head, f *thread.Finish, commit string, w runRow) error {
 // stop clears what belongs to the running run.
 func (h *head) stop() {
 	h.running, h.attempt, h.lost, h.released, h.cancel, h.worker, h.started = 0, 0, 0, false, "", "", 0
-	h.frameBase, h.frameReserved, h.base, h.baseRest = 0, 0, "", 0
+	h.frameBase, h.frameReserved, h.base, h.baseRest, h.logFrom = 0, 0, "", 0, 0
 }
 
 // restAfter is the status that a finished run leaves.

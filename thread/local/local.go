@@ -100,7 +100,7 @@ func (s *Store) open(path string, memory bool) error {
 	}
 	if err == nil {
 		// The directory is ours alone, so whoever held a lease is gone.
-		err = c.run("UPDATE heads SET due=1 WHERE running<>0")
+		err = c.run("UPDATE heads SET due=1 WHERE due IS NOT NULL AND running<>0")
 	}
 	if err == nil {
 		s.w, err = newWriter(c, memory)

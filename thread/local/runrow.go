@@ -69,7 +69,7 @@ type runRow struct {
 const (
 	runColumns = `r.k, r.id, r.status, r.execution, r.created, r.updated, r.started, r.ended, r.not_before, r.attempt,
 		r.cancel, r.suspended, r.error, r.base, r.log_from, r.fingerprint, r.last_commit, r.doc,
-		h.running, h.attempt, h.started, h.cancel, h.base`
+		h.running, h.attempt, h.started, h.cancel, h.base, h.log_from`
 	selectRuns   = `SELECT ` + runColumns + ` FROM runs r JOIN heads h ON h.k = r.k>>24`
 	selectRunByK = selectRuns + ` WHERE r.k=?`
 	selectRunID  = selectRuns + ` WHERE r.id=?`
@@ -84,7 +84,7 @@ func readRun(r *rows) runRow {
 		err: r.blob(12), base: r.id(13), logFrom: r.int(14), fingerprint: r.text(15), lastCommit: r.text(16), doc: r.blob(17)}
 	if w.status == runPending && r.int(18) == number(w.k, runBits) {
 		w.status = runRunning
-		w.attempt, w.started, w.cancel, w.base = r.int(19), r.int(20), r.text(21), r.id(22)
+		w.attempt, w.started, w.cancel, w.base, w.logFrom = r.int(19), r.int(20), r.text(21), r.id(22), r.int(23)
 		w.updated = max(w.updated, w.started)
 	}
 	return w
@@ -196,12 +196,13 @@ type endRun struct {
 	suspended bool
 	err       json.RawMessage
 	base      string
+	logFrom   int64
 	commit    string
 	retire    bool
 }
 
 const finishRun = `UPDATE runs SET status=?2, updated=?3, ended=?3, attempt=?4, started=?5, cancel=?6, suspended=?7, error=?8,
-	base=?9, last_commit=?10, retire=?11 WHERE k=?1`
+	base=?9, last_commit=?10, retire=?11, log_from=?12 WHERE k=?1`
 
 func (e endRun) store(c *conn, k int64) error {
 	at := micros(e.at)
@@ -209,7 +210,7 @@ func (e endRun) store(c *conn, k int64) error {
 	if e.retire {
 		retire = at
 	}
-	_, err := c.exec(finishRun, k, e.status, at, e.attempt, e.started, e.cancel, e.suspended, e.err, uuidID(e.base), e.commit, retire)
+	_, err := c.exec(finishRun, k, e.status, at, e.attempt, e.started, e.cancel, e.suspended, e.err, uuidID(e.base), e.commit, retire, e.logFrom)
 	return err
 }
 

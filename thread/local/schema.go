@@ -45,6 +45,7 @@ CREATE TABLE heads(
 	cancel TEXT NOT NULL,
 	worker TEXT NOT NULL,
 	started INTEGER NOT NULL,
+	log_from INTEGER NOT NULL,  -- the run's first position
 	base NOT NULL,              -- head and rest when the run was claimed
 	base_rest INTEGER NOT NULL,
 	due INTEGER,                -- when the next claim is possible; NULL when nothing is inflight
