@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -37,25 +38,15 @@ type slot struct {
 // entries are read again by the few readers that are so far behind.
 const maxStates = 8
 
-// publish appends entries. Ones that were published before are left out, so
-// that a repeated commit shows nothing twice (D-05).
+// publish adds entries. Each run's come in the order of Pos, and ones that were
+// published before are left out, so that a repeated commit shows nothing twice
+// (D-05). A run's last ones may come behind the first of the next run: its owner
+// publishes after the commit that lets that run start.
 func (f *feed) publish(entries []thread.Entry) {
 	f.mu.Lock()
 	changed := false
 	for _, e := range entries {
-		if n := len(f.ring); n > 0 && e.Pos <= f.ring[n-1].entry.Pos {
-			if e.Event.Kind != agent.RunStarted || e.RunID == f.ring[n-1].entry.RunID {
-				continue
-			}
-			f.reset() // another thread has taken the id of a deleted one
-		}
-		s := slot{entry: e, weight: weight(e.Event), state: holdsState(e.Event)}
-		f.ring = append(f.ring, s)
-		f.bytes += s.weight
-		if s.state {
-			f.states++
-		}
-		changed = true
+		changed = f.insert(e) || changed
 	}
 	f.trim()
 	wake := f.change(changed)
@@ -63,6 +54,31 @@ func (f *feed) publish(entries []thread.Entry) {
 	if wake != nil {
 		close(wake)
 	}
+}
+
+// insert puts an entry in its place; it reports whether it is new.
+func (f *feed) insert(e thread.Entry) bool {
+	at := len(f.ring)
+	for at > 0 && f.ring[at-1].entry.Pos >= e.Pos {
+		at--
+	}
+	if at < len(f.ring) {
+		newest := f.ring[len(f.ring)-1].entry
+		switch {
+		case e.Event.Kind == agent.RunStarted && e.RunID != newest.RunID && e.Event.At > newest.Event.At:
+			f.reset() // another thread has taken the id of a deleted one
+			at = 0
+		case at == 0 || f.ring[at].entry.Pos == e.Pos:
+			return false // fell off, or is there
+		}
+	}
+	s := slot{entry: e, weight: weight(e.Event), state: holdsState(e.Event)}
+	f.ring = slices.Insert(f.ring, at, s)
+	f.bytes += s.weight
+	if s.state {
+		f.states++
+	}
+	return true
 }
 
 // runEnded marks the run's projection and wakes its readers.

@@ -173,6 +173,72 @@ func TestRepeatedPublishIsShownOnce(t *testing.T) {
 	require.Equal(t, []string{"0", "1"}, ids(c.rest()))
 }
 
+// A run's owner publishes its last events behind the commit that lets the next
+// run start, so that they may come behind that one's first: nobody loses them.
+func TestLastEventsMayComeBehindTheNextRuns(t *testing.T) {
+	t.Parallel()
+	for name, watchedBefore := range map[string]bool{"in the ring": true, "only in the log": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, hub := setup(t)
+			s := server(t, hub, m, nil)
+			first := newWorker(m, hub, newRun("first", "custom"))
+			first.start()
+			first.custom("1")
+			first.flush()
+			var c *client
+			if watchedBefore {
+				c = connect(t, s.URL+"/first", "")
+				c.events(2)
+			}
+			last := []thread.Entry{first.entry(agent.CustomWritten, "", agent.Custom{}), first.entry(agent.RunFinished, "", agent.RunFinish{Status: "success"})}
+			m.store("thread", last...)
+			if !watchedBefore {
+				c = connect(t, s.URL+"/first", "")
+				c.events(3)
+			}
+			m.setRun(newRun("first")) // its row is final only a moment later
+			second := first.nextRun("second", "custom")
+			second.start()
+			hub.Publish("thread", last)
+			hub.Publish("thread", last)
+			m.end(first.run, thread.RunSuccess)
+			hub.RunEnded("thread", "first")
+			if watchedBefore {
+				require.Equal(t, []string{"2"}, ids(c.rest()))
+			}
+			require.Empty(t, c.rest())
+			require.Equal(t, []string{"0"}, ids(connect(t, s.URL+"/second", "").events(1)))
+			second.finish()
+		})
+	}
+}
+
+// A thread that takes the id of a deleted one counts from 1 again.
+func TestRecreatedThreadStartsOver(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	s := server(t, hub, m, nil)
+	defer hub.Watch("thread")()
+	old := newWorker(m, hub, newRun("old", "custom"))
+	old.start()
+	for range 5 {
+		old.custom("1")
+	}
+	old.finish()
+	m.mu.Lock()
+	m.log["thread"] = nil
+	m.mu.Unlock()
+	w := newWorker(m, hub, newRun("new", "custom"))
+	c := connect(t, s.URL+"/new", "")
+	e := w.entry(agent.RunStarted, "", agent.RunStart{Attempt: 1})
+	e.Event.At += 1000
+	w.commit(e)
+	w.custom("2")
+	require.Len(t, c.events(2), 2)
+	w.finish()
+}
+
 // Design 3.11, D-65: a reader that stands still delays neither the worker nor
 // the other readers, and gets every event once it reads on.
 func TestStalledReaderDelaysNobody(t *testing.T) {

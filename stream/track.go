@@ -28,6 +28,7 @@ type track struct {
 	fold     fold
 	seen     uint64 // version of the feed that was folded
 	caughtUp bool   // seen holds: nothing is left to fold
+	drained  bool   // the log was read once more after the end, which no event told
 	frames   []frame.Frame
 	bytes    int
 	// evicted counts the frames that fell off the ring; the last of them had
@@ -55,7 +56,8 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 		}
 		t.caughtUp = false
 		entries, covered, last := t.feed.since(t.run.ID, t.fold.pos)
-		if !covered {
+		lookAgain := t.ended.Load() && !t.fold.project.Finished() && !t.drained
+		if !covered || lookAgain {
 			read, next, err := t.catchUp(ctx, entries)
 			if err != nil {
 				return false, err
@@ -66,11 +68,14 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 				}
 				continue
 			}
-			if entries, err = t.joinable(entries, next); err != nil {
-				return true, nil
+			if !covered {
+				if entries, err = t.joinable(entries, next); err != nil {
+					return true, nil
+				}
 			}
-			if len(entries) == 0 {
-				t.fold.pos = max(t.fold.pos, last)
+			t.drained = lookAgain
+			if len(entries) == 0 && !t.fold.begun {
+				t.fold.pos = max(t.fold.pos, last) // the run begins behind those that the ring has
 			}
 		}
 		if err := t.add(ctx, entries); err != nil {
@@ -174,13 +179,14 @@ func (t *track) trim(keep int) {
 // run's row is final then: clients read it as soon as the stream closes.
 func (t *track) over(ctx context.Context) (bool, error) {
 	finished := t.fold.project.Finished()
-	if !t.caughtUp || !finished && !t.ended.Load() {
+	switch {
+	case !t.caughtUp || !finished && !t.ended.Load():
 		return false, nil
-	}
-	if t.ended.Load() {
-		// The last entries were published before the run was said to have ended, but
-		// maybe after the ring was read: then they are still to be folded.
-		return t.feed.version.Load() == t.seen, nil
+	case !finished:
+		// The end was announced behind the last events: they may be newer than what was folded.
+		return t.drained && t.seen == t.feed.version.Load(), nil
+	case t.ended.Load():
+		return true, nil
 	}
 	return t.readRow(ctx)
 }

@@ -110,6 +110,32 @@ func (n *Numbering) Lines(frames []Frame) ([]string, error) {
 	return lines, nil
 }
 
+// Value returns any JSON value on one line, normalised.
+func (n *Numbering) Value(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(withoutTimes(v)); err != nil {
+		return "", fmt.Errorf("capturetest: encode a value: %w", err)
+	}
+	return n.replace(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// Translate replaces every id in a text that n has numbered by the one that got
+// the same placeholder in other.
+func (n *Numbering) Translate(text string, other *Numbering) string {
+	theirs := make(map[string]string, len(other.known))
+	for id, placeholder := range other.known {
+		theirs[placeholder] = id
+	}
+	return idText.ReplaceAllStringFunc(text, func(id string) string {
+		if same, ok := theirs[n.known[id]]; ok {
+			return same
+		}
+		return id
+	})
+}
+
 // replace replaces the ids of a line from left to right.
 func (n *Numbering) replace(line string) string {
 	return idText.ReplaceAllStringFunc(line, func(text string) string {
