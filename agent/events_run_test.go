@@ -176,7 +176,7 @@ func TestEventsOfAReturnedMessage(t *testing.T) {
 	require.Equal(t, []string{
 		"namespace.started [a] a", "message.whole [a] ai hello", "message.started [a]", `block.started [a] 0 {"type":"text","text":""}`,
 		"block.delta [a] text hello", `block.finished [a] 0 {"type":"text","text":"hello"}`, "message.finished [a]",
-		"message.whole [a] human plain", "namespace.finished [a] a",
+		"namespace.finished [a] a", // the given message, the bare text and the command's are not sent
 	}, lines)
 	// Ids are the same in events, records and state.
 	var whole message.Message

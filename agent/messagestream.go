@@ -53,6 +53,38 @@ func StreamMessage(ctx Context, o MessageOptions) *MessageStream {
 	return m
 }
 
+// DescribeMessage says of a message that a model made without streaming it what
+// StreamMessage says of a streamed one: its readers get Tags and Extra with the
+// message, once the node returned it.
+func DescribeMessage(ctx Context, id string, o MessageOptions) {
+	c := ctx.task()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.described == nil {
+		c.described = map[string]MessageOptions{}
+	}
+	c.described[id] = o
+}
+
+// describe adds to a task's metadata that of a model's message.
+func (o MessageOptions) describe(meta MessageMeta) MessageMeta {
+	if len(o.Tags) > 0 {
+		meta.Tags = slices.Concat(meta.Tags, o.Tags)
+	}
+	if len(o.Extra) > 0 {
+		meta.Extra = mergeRaw(meta.Extra, o.Extra)
+	}
+	return meta
+}
+
+// metaOf is the metadata of a message that the task returned whole.
+func (c *taskContext) metaOf(id string) MessageMeta {
+	c.mu.Lock()
+	o := c.described[id]
+	c.mu.Unlock()
+	return o.describe(c.meta())
+}
+
 // ID is the message's id.
 func (m *MessageStream) ID() string {
 	if m.acc.ID == "" {
@@ -92,13 +124,7 @@ func (m *MessageStream) start(first message.Chunk) {
 		return
 	}
 	m.started = true
-	meta := m.c.meta()
-	if len(m.options.Tags) > 0 {
-		meta.Tags = slices.Concat(meta.Tags, m.options.Tags)
-	}
-	if len(m.options.Extra) > 0 {
-		meta.Extra = mergeRaw(meta.Extra, m.options.Extra)
-	}
+	meta := m.options.describe(m.c.meta())
 	// Readers that have text of an earlier attempt must drop it (decisions 7).
 	again := !m.c.loop.r.speak(m.ID())
 	if again || m.c.exec.Attempt > 1 && m.c.run.mayHaveRun() {

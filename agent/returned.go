@@ -8,7 +8,8 @@ import (
 
 // returnedMessages makes the events of messages that a node returned whole: those that
 // weren't streamed, nor in its input, nor sent before (spec/streaming-protocol.md
-// 3.9, spec/rest-api.md 4.4).
+// 3.9, spec/rest-api.md 4.4). A bare text is no message yet: values show what
+// becomes of it.
 func (c *taskContext) returnedMessages(writes []write) []Event {
 	if c.planned.node.hidden() {
 		return nil
@@ -24,11 +25,12 @@ func (c *taskContext) returnedMessages(writes []write) []Event {
 			continue
 		}
 		newID := newMessageIDs(w.taskID, w.Channel, w.nth)
-		for _, m := range messages {
+		for i, m := range messages {
+			text := m.Type == message.Human && m.ID == "" && isText(w.Value, i)
 			if m.ID == "" {
 				m.ID = newID()
 			}
-			if m.Type == message.Remove {
+			if m.Type == message.Remove || text {
 				continue
 			}
 			if given == nil {
@@ -51,7 +53,7 @@ func (c *taskContext) wholeMessage(m message.Message) []Event {
 	add := func(k Kind, payload any) {
 		events = append(events, Event{Kind: k, At: c.loop.r.now(), NS: c.planned.ns, Payload: payload})
 	}
-	meta := c.meta()
+	meta := c.metaOf(m.ID)
 	add(MessageWhole, MessageSnapshot{Message: m.AppendJSON(nil), Meta: meta})
 	if m.Type != message.AI {
 		return events
@@ -93,6 +95,12 @@ func (c *taskContext) wholeMessage(m message.Message) []Event {
 	}
 	add(MessageFinished, MessageFinish{ID: m.ID, Usage: m.UsageMetadata, Message: m.AppendJSON(nil)})
 	return events
+}
+
+// isText reports whether the i-th value returned to a messages channel is a bare text.
+func isText(returned json.RawMessage, i int) bool {
+	values := elements(returned)
+	return i < len(values) && len(values[i]) > 0 && values[i][0] == '"'
 }
 
 // contentBlocks returns a message's content as blocks; an empty text has none.

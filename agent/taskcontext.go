@@ -27,8 +27,10 @@ type taskContext struct {
 	mu    sync.Mutex
 	ids   int
 	kinds map[string]int // ids given out by nextID
-	asks  asks
-	steps map[string]int // calls of each step
+	// described are the messages of DescribeMessage by id.
+	described map[string]MessageOptions
+	asks      asks
+	steps     map[string]int // calls of each step
 	// calls counts nested graphs; pend is what they left to commit.
 	calls   int
 	pend    Commit

@@ -103,9 +103,7 @@ func parseConfig(field string, raw json.RawMessage) (config, error) {
 
 func (c config) json() json.RawMessage {
 	all := maps.Clone(c.top)
-	if len(c.configurable) > 0 {
-		all["configurable"] = encodeJSON(c.configurable)
-	}
+	all["configurable"] = encodeJSON(c.configurable) // also when it is empty: clients look into it
 	return encodeJSON(all)
 }
 

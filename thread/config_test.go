@@ -44,6 +44,13 @@ func TestEffectiveConfigMergesAssistantThreadAndRequest(t *testing.T) {
 	require.JSONEq(t, `{"tone":"plain","lang":"de"}`, string(e.Context))
 }
 
+func TestAThreadWithoutConfigurationRemembersAnEmptyOne(t *testing.T) {
+	t.Parallel()
+	e, err := mergeEffective(Assistant{}, nil, nil, StartRun{}, identity{})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"configurable":{}}`, string(e.ThreadConfig))
+}
+
 func TestContextOfAnotherTypeStands(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ assistant, request, want string }{

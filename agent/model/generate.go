@@ -16,13 +16,17 @@ func Generate(ctx agent.Context, m Model, req Request, opts ...Option) (message.
 	o := newOptions(opts)
 	// Asked for outside of the step: a replay must count the ids alike.
 	fallback := ctx.NewID()
-	return agent.Step(ctx, o.step, func(step agent.StepContext) (message.Message, error) {
+	answer, err := agent.Step(ctx, o.step, func(step agent.StepContext) (message.Message, error) {
 		c := &call{
 			ctx: WithClock(step, ctx), model: m, req: req, opts: o, fallback: fallback,
 			open: func(id string) sink { return openSink(ctx, m, req, o, id) },
 		}
 		return c.run()
 	}, o.stepOpts...)
+	if err == nil && o.whole { // also of a recorded one
+		agent.DescribeMessage(ctx, answer.ID, agent.MessageOptions{Tags: o.tags, Extra: streamMetadata(m.Info(), o.metadata)})
+	}
+	return answer, err
 }
 
 // sink is where the chunks of a call go: the run's stream, or nowhere.
@@ -42,7 +46,7 @@ func (q *quiet) Chunk(c message.Chunk) { q.Add(c) }
 func (q *quiet) Fail(error)            {}
 
 func openSink(ctx agent.Context, m Model, req Request, o *options, id string) sink {
-	if o.quiet {
+	if o.quiet || o.whole {
 		return &quiet{message.Accumulator{ID: id, Name: o.name}}
 	}
 	return agent.StreamMessage(ctx, agent.MessageOptions{

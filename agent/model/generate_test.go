@@ -144,7 +144,7 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, 3, newOptions([]Option{Retry(agent.RetryPolicy{})}).retry.MaxAttempts)
 	require.True(t, newOptions([]Option{Tags("a", "nostream")}).quiet)
 	require.True(t, newOptions([]Option{Tags("langsmith:nostream")}).quiet)
-	require.True(t, newOptions([]Option{Unstreamed()}).quiet)
+	require.True(t, newOptions([]Option{Unstreamed()}).whole)
 
 	o := newOptions([]Option{Metadata(map[string]json.RawMessage{"k": json.RawMessage(`1`)}), Metadata(map[string]json.RawMessage{"ls_provider": json.RawMessage(`"x"`)})})
 	require.Equal(t, map[string]json.RawMessage{

@@ -264,6 +264,11 @@ func TestGenerateKeepsQuiet(t *testing.T) {
 			require.Equal(t, "quiet", answer.Text())
 			require.Equal(t, "bot", answer.Name)
 			require.NotEmpty(t, answer.ID)
+			for _, e := range events {
+				if whole, ok := e.Payload.(agent.MessageSnapshot); ok { // a call that must not be seen says nothing of its model
+					require.Equal(t, name == "unstreamed", string(whole.Meta.Extra["ls_model_type"]) == `"chat"`)
+				}
+			}
 		})
 	}
 }

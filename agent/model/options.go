@@ -18,7 +18,8 @@ type options struct {
 	tags     []string
 	metadata map[string]json.RawMessage
 	retry    agent.RetryPolicy
-	quiet    bool
+	// quiet calls are not to be seen; whole ones are when the node returns the message.
+	quiet, whole bool
 }
 
 // StepName names the journaled step, by default "model". Calls that run at
@@ -53,7 +54,7 @@ func Metadata(extra map[string]json.RawMessage) Option {
 }
 
 // Unstreamed keeps the tokens off the stream: readers see the message whole, once the node returned it.
-func Unstreamed() Option { return func(o *options) { o.quiet = true } }
+func Unstreamed() Option { return func(o *options) { o.whole = true } }
 
 // Retry repeats a failing call, by default once only. Readers are told to forget
 // what they saw; the message keeps its id (decisions 7). Zero fields of the
