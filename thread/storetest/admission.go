@@ -186,6 +186,37 @@ var admissionCases = []testCase{
 		e.claim(admitted.Run.ID).finish()
 		require.Equal(e, thread.Idle, e.getThread(w.run.ThreadID).Status)
 	}},
+	{"a run that may start at once can be claimed with its admission", func(e *env) {
+		claiming := func(a *thread.Admission) {
+			a.Strategy = "enqueue"
+			a.Claim = &thread.Claim{Worker: "me", Lease: time.Minute, Reserve: 100}
+		}
+		t := e.newThread()
+		admitted := e.admit(t.ID, claiming)
+		require.NotNil(e, admitted.Lease)
+		require.Equal(e, thread.RunPending, admitted.Run.Status)
+		l := *admitted.Lease
+		require.Equal(e, admitted.Run.ID, l.RunID)
+		require.Equal(e, t.ID, l.ThreadID)
+		require.EqualValues(e, 1, l.NextPos)
+		require.EqualValues(e, 101, l.PosReserved)
+		run := e.getRun(t.ID, l.RunID)
+		require.Equal(e, thread.RunRunning, run.Status)
+		require.Equal(e, 1, run.Attempt)
+		_, ok := e.tryClaim(thread.Claim{Worker: "w"})
+		require.False(e, ok)
+		waiting := e.admit(t.ID, claiming)
+		require.Nil(e, waiting.Lease, "another one runs")
+		w := &worker{e: e, run: run, lease: l, pos: l.NextPos, seq: l.NextSeq}
+		w.save()
+		w.finish()
+		e.claim(waiting.Run.ID).finish()
+		late := e.admit(t.ID, claiming, func(a *thread.Admission) { a.Run.NotBefore = time.Now().Add(time.Hour) })
+		require.Nil(e, late.Lease, "it may not start yet")
+		entries, err := e.ReadRunLog(e.ctx, t.ID, run.ID, 0, 10)
+		require.NoError(e, err)
+		require.Len(e, entries, 1)
+	}},
 	{"a run id is taken once", func(e *env) {
 		a := newAdmission(e.newThread().ID)
 		_, err := e.AdmitRun(e.ctx, a)

@@ -46,7 +46,8 @@ func Crash(t *testing.T, open func(dir string) (thread.Store, error)) {
 	t.Logf("%s=%d", CrashSeed, seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	dir, books := t.TempDir(), newLedger()
-	for kill := range kills(t) {
+	total := kills(t)
+	for kill := range total {
 		transitions := 1 + random.IntN(300)
 		victim := startVictim(t, dir, random.Uint64())
 		n, err := victim.readUntil(transitions, books)
@@ -59,7 +60,7 @@ func Crash(t *testing.T, open func(dir string) (thread.Store, error)) {
 		_ = victim.cmd.Wait() // it was killed
 		s, err := open(dir)
 		require.NoError(t, err, "kill %d", kill)
-		books.check(&env{T: t, Store: s, ctx: t.Context()})
+		books.check(&env{T: t, Store: s, ctx: t.Context()}, kill == total-1)
 		require.NoError(t, s.Close())
 		if t.Failed() {
 			t.FailNow()

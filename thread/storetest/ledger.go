@@ -23,6 +23,8 @@ type threadBook struct {
 	runs           map[string]*runBook
 	// writes are commits and batches by id.
 	writes map[string]*entryOf
+	// touched tells that something was reported since the last check.
+	touched bool
 	// pos and seq are the highest numbers that readers have seen; token the highest that was given.
 	pos, seq, token int64
 }
@@ -62,6 +64,7 @@ func (b *threadBook) run(id string) *runBook {
 // enter enters a report; an error tells of a number or token that came twice.
 func (l *ledger) enter(r report) error {
 	b := l.thread(r.Thread)
+	b.touched = true
 	mark := func(at **entryOf) {
 		if *at == nil {
 			*at = &entryOf{report: r}
@@ -103,10 +106,15 @@ func (l *ledger) enter(r report) error {
 }
 
 // check compares the store with the books, and settles what had only begun by
-// what is found: from now on it must stay so.
-func (l *ledger) check(e *env) {
+// what is found: from now on it must stay so. Threads on which nothing was
+// reported since the last check are left out, unless all is set.
+func (l *ledger) check(e *env, all bool) {
 	e.Helper()
 	for id, b := range l.threads {
+		if !b.touched && !all {
+			continue
+		}
+		b.touched = false
 		_, err := e.GetThread(e.ctx, id)
 		exists := err == nil
 		if !exists {

@@ -192,6 +192,7 @@ var searchCases = []testCase{
 		require.Equal(e, 20, total)
 		require.Equal(e, []string{ids[7]}, threadIDs(list))
 	}},
+	{"searches agree with a plain list", searchModel},
 	{"temporary threads are hidden", func(e *env) {
 		tag, ids := e.tagged(2, func(i int, t *thread.Thread) { t.Temporary = i == 0 })
 		require.Equal(e, ids[1:], e.found(thread.ThreadQuery{Metadata: tag}))

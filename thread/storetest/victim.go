@@ -115,6 +115,7 @@ type actor struct {
 	// of the run at hand
 	run      thread.Run
 	lease    thread.Lease
+	claimed  bool
 	pos, seq int64
 	n        int
 }
@@ -139,11 +140,13 @@ func (a *actor) story(recover bool) error {
 	if err != nil {
 		return err
 	}
-	if a.random.IntN(8) == 0 {
+	if !a.claimed && a.random.IntN(8) == 0 {
 		return a.cancel(id, runID)
 	}
-	if ok, err := a.claim(thread.Claim{Worker: "actor", Lease: victimLease, RunID: runID, MaxAttempts: 1000}); err != nil || !ok {
-		return err
+	if !a.claimed {
+		if ok, err := a.claim(claimOf(runID)); err != nil || !ok {
+			return err
+		}
 	}
 	question := newInterruptID()
 	if err := a.work(question); err != nil {
@@ -152,7 +155,7 @@ func (a *actor) story(recover bool) error {
 	if runID, err = a.resume(id, question); err != nil {
 		return err
 	}
-	if ok, err := a.claim(thread.Claim{Worker: "actor", Lease: victimLease, RunID: runID, MaxAttempts: 1000}); err != nil || !ok {
+	if ok, err := a.claim(claimOf(runID)); err != nil || !ok {
 		return err
 	}
 	if err := a.work(""); err != nil {
@@ -164,13 +167,26 @@ func (a *actor) story(recover bool) error {
 	return a.transition(report{Op: opDelete, Thread: id}, func() error { return a.s.DeleteThread(a.ctx, id) })
 }
 
+// admit admits a run, and claims it in the same transition every other time.
 func (a *actor) admit(id string) (string, error) {
 	ad := newAdmission(id)
+	if a.random.IntN(2) == 0 {
+		c := claimOf("")
+		ad.Claim = &c
+	}
+	a.claimed = false
 	err := a.transition(report{Op: opAdmit, Thread: id, Run: ad.Run.ID}, func() error {
-		_, err := a.s.AdmitRun(a.ctx, ad)
+		admitted, err := a.s.AdmitRun(a.ctx, ad)
+		if err == nil && admitted.Lease != nil {
+			a.take(admitted.Run, *admitted.Lease)
+		}
 		return err
 	})
 	return ad.Run.ID, err
+}
+
+func claimOf(runID string) thread.Claim {
+	return thread.Claim{Worker: "actor", Lease: victimLease, RunID: runID, MaxAttempts: 1000}
 }
 
 func (a *actor) resume(id, question string) (string, error) {
@@ -191,13 +207,19 @@ func (a *actor) cancel(id, runID string) error {
 
 // claim reports what it got when it has it: before, nobody can know.
 func (a *actor) claim(c thread.Claim) (ok bool, err error) {
-	a.run, a.lease, ok, err = a.s.ClaimRun(a.ctx, c)
+	run, lease, ok, err := a.s.ClaimRun(a.ctx, c)
 	if err != nil || !ok {
 		return false, err
 	}
-	a.pos, a.seq, a.n = a.lease.NextPos, a.lease.NextSeq, 0
-	a.say(report{Op: opClaim, Done: true, Thread: a.lease.ThreadID, Run: a.lease.RunID, Token: a.lease.Token, First: a.lease.NextPos, Seq: a.lease.NextSeq})
+	a.take(run, lease)
 	return true, nil
+}
+
+// take makes a run the one at hand.
+func (a *actor) take(run thread.Run, lease thread.Lease) {
+	a.run, a.lease, a.claimed = run, lease, true
+	a.pos, a.seq, a.n = lease.NextPos, lease.NextSeq, 0
+	a.say(report{Op: opClaim, Done: true, Thread: a.lease.ThreadID, Run: a.lease.RunID, Token: a.lease.Token, First: a.lease.NextPos, Seq: a.lease.NextSeq})
 }
 
 // work is a run: deltas, supersteps, and the end, at a question if one is given.
