@@ -14,7 +14,12 @@ const localHost = "localhost"
 
 // deliverLocal posts a webhook to one of the server's own routes. It carries no
 // credentials: where auth is installed, the route must be public.
-func (s *Server) deliverLocal(ctx context.Context, path string, body []byte) error {
+func (s *Server) deliverLocal(ctx context.Context, path string, body []byte) (err error) {
+	defer func() { // handlers abort their connection by panicking; here there is none
+		if p := recover(); p != nil {
+			err = fmt.Errorf("webhook %s: aborted: %v", path, p)
+		}
+	}()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+localHost+path, bytes.NewReader(body))
 	if err != nil {
 		return err

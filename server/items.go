@@ -23,7 +23,7 @@ const reservedRoot = "langgraph"
 func now() time.Time { return time.Now().UTC() }
 
 // minutesOf converts the minutes of a TTL.
-func minutesOf(m float64) time.Duration { return time.Duration(m * float64(time.Minute)) }
+func minutesOf(m float64) time.Duration { return thread.Span(m, time.Minute) }
 
 // checkNamespace refuses namespaces that can't be addressed (spec/rest-api.md 2.5).
 func checkNamespace(ns []string) error {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -171,7 +172,10 @@ func (s *Server) patchThread(c echo.Context) error {
 		return err
 	}
 	if strategy != "" {
-		expires := now().Add(minutesOf(minutes))
+		var expires time.Time // 0 minutes: never, as at creation
+		if minutes > 0 {
+			expires = now().Add(minutesOf(minutes))
+		}
 		patch.ExpiresAt, patch.TTLStrategy = &expires, &strategy
 	}
 	filter, value, err := s.allow(c, "threads", "update", func(v auth.Value) {

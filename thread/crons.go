@@ -99,6 +99,9 @@ func nextFiring(c Cron, now time.Time) (time.Time, error) {
 	} else if !strings.Contains(spec, "TZ=") {
 		spec = "CRON_TZ=UTC " + spec
 	}
+	if zone, _, fields := strings.Cut(spec, " "); !fields && strings.Contains(zone, "TZ=") {
+		return time.Time{}, &InvalidInputError{Path: []string{"schedule"}, Message: "schedule: nothing behind the timezone"} // ParseStandard panics
+	}
 	schedule, err := cron.ParseStandard(spec)
 	if err != nil {
 		return time.Time{}, &InvalidInputError{Path: []string{"schedule"}, Message: "schedule: " + err.Error()}

@@ -69,6 +69,8 @@ func TestCronKnowsTimezonesAndEnds(t *testing.T) {
 	var invalid *thread.InvalidInputError
 	for _, bad := range []thread.Cron{
 		{AssistantID: "echo", Schedule: "whenever"},
+		{AssistantID: "echo", Schedule: "TZ=UTC"},
+		{AssistantID: "echo", Schedule: "CRON_TZ="},
 		{AssistantID: "echo", Schedule: "* * * * *", Timezone: "Mars/Olympus"},
 		{AssistantID: "echo", Schedule: "* * * * *", OnRunCompleted: "burn"},
 		{AssistantID: "echo", Schedule: "* * * * *", Payload: []byte(`{"stream_mode":7}`)},

@@ -223,7 +223,7 @@ func (s *Service) rowOf(d *draft, runID string) Run {
 	return Run{
 		ID: runID, ThreadID: d.thread.ID, AssistantID: d.assistant.ID, GraphID: d.assistant.GraphID,
 		ExecutionID: runID, Status: RunPending, Metadata: d.effective.Metadata, Strategy: r.MultitaskStrategy,
-		CreatedAt: now, UpdatedAt: now, NotBefore: now.Add(time.Duration(r.AfterSeconds * float64(time.Second))),
+		CreatedAt: now, UpdatedAt: now, NotBefore: now.Add(Span(r.AfterSeconds, time.Second)),
 		BaseCheckpoint: d.thread.Head, Principal: r.Principal,
 		Kwargs: RunKwargs{
 			Input: input, Command: r.Command, Config: d.effective.json(), Context: d.effective.Context,

@@ -76,7 +76,7 @@ func (s *Service) newThread(c CreateThread) (Thread, error) {
 		return Thread{}, &InvalidInputError{Path: []string{"ttl", "strategy"}, Message: fmt.Sprintf("unknown ttl strategy %q", c.TTLStrategy)}
 	}
 	if c.TTLMinutes > 0 {
-		t.ExpiresAt = now.Add(time.Duration(c.TTLMinutes * float64(time.Minute)))
+		t.ExpiresAt = now.Add(Span(c.TTLMinutes, time.Minute))
 		if t.TTLStrategy = c.TTLStrategy; t.TTLStrategy == "" {
 			t.TTLStrategy = TTLDelete
 		}

@@ -265,6 +265,11 @@ var finishCases = []testCase{
 			return threadIDs(list)
 		}
 		require.Empty(e, expired())
+		other := e.newThread(func(t *thread.Thread) { t.ExpiresAt = now().Add(time.Millisecond) })
+		list, err := e.ExpiredThreads(e.ctx, now().Add(time.Second), 1)
+		require.NoError(e, err)
+		require.Equal(e, []string{other.ID}, threadIDs(list), "what waits for its webhook takes nobody's place")
+		require.NoError(e, e.DeleteThread(e.ctx, other.ID))
 		require.NoError(e, e.FinishDelivery(e.ctx, d.ID))
 		require.Equal(e, []string{t.ID}, expired())
 		require.Equal(e, thread.RunSuccess, e.getRun(t.ID, w.run.ID).Status, "until then it can be read")
