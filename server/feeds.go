@@ -1,0 +1,27 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/parley-dev/parley/server/feeds"
+	"github.com/parley-dev/parley/stream"
+	"github.com/parley-dev/parley/thread"
+)
+
+// followRuns is GET /feeds/runs. Who may search threads may know that one has
+// changed: hints have no content that a filter could narrow.
+func (s *Server) followRuns(c echo.Context) error {
+	if _, _, err := s.allow(c, "threads", "search", nil); err != nil {
+		return err
+	}
+	return s.serveStream(c, stream.Options{}, func(w http.ResponseWriter, r *http.Request, _ stream.Options) error {
+		return s.runs.Serve(w, r, feeds.DefaultProject)
+	})
+}
+
+// publisher is what the service tells of events: the hub and, of runs, the feed.
+func (s *Server) publisher() thread.Publisher {
+	return feeds.WatchRuns(s.hub, func(string) { s.runs.Changed(feeds.DefaultProject) })
+}
