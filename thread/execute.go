@@ -45,11 +45,17 @@ func (s *Service) carryOut(ctx context.Context, a *active, lost int) (err error)
 	}
 	cfg := configOf(run)
 	graph, err := s.graph(ctx, run.GraphID, cfg)
-	if err != nil {
+	if err != nil && r.asked() == "" {
 		return s.endUnrun(ctx, a, agent.Outcome{Status: string(RunError), Err: agent.ErrorInfoOf(err)})
 	}
-	exec, err := s.execution(ctx, a, cfg)
+	var exec agent.Execution
+	if err == nil {
+		exec, err = s.execution(ctx, a, cfg)
+	}
 	if err != nil {
+		if r.asked() != "" { // a cancel came before the graph began (D-57)
+			return s.endUnrun(ctx, a, agent.Outcome{Status: string(RunInterrupted)})
+		}
 		return err
 	}
 	r.Emit(s.started(a, cfg))
