@@ -141,7 +141,7 @@ func (g *Graph) checkEnds() error {
 	}
 	for _, n := range g.nodes {
 		switch {
-		case n.name == "" || n.name == Start || n.name == End || strings.ContainsAny(n.name, "|:"):
+		case n.name == "" || n.name == Start || n.name == End || strings.ContainsAny(n.name, "|:\r\n\x00"): // they end up in the names of streamed events
 			return fail("%q can't be a node name", n.name)
 		case g.specs[n.name] != nil:
 			return fail("%q is a node and a state key", n.name)
