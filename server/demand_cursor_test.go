@@ -197,7 +197,7 @@ func TestJoinNarrowsAndNeverWidens(t *testing.T) {
 		body := fmt.Sprintf(`{"assistant_id":"outer","input":{},"stream_mode":["updates","custom"],"stream_subgraphs":%v}`, nested)
 		a := c.post("/threads/"+c.thread()+"/runs/stream", body)
 		all := a.frames()
-		want := []string{"metadata", "custom", "updates"} // custom events have no namespace then (spec/rest-api.md 4.4)
+		want := []string{"metadata", "custom", "updates"} // custom events have no namespace then (spec/rest-api.md 4.3)
 		if nested {
 			want = []string{"metadata", "custom|child", "updates|child", "updates"}
 		}
