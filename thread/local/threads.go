@@ -200,13 +200,21 @@ func (s *Store) dropThread(t *tx, row threadRow) error {
 func (s *Store) ExpiredThreads(ctx context.Context, now time.Time, limit int) (list []thread.Thread, err error) {
 	err = s.readAll(ctx, func(c *conn) error {
 		r := c.query(`SELECT `+threadColumns+`, `+headColumns+` FROM threads t LEFT JOIN heads h ON h.k=t.k
-			WHERE t.expires IS NOT NULL AND t.expires<=? AND NOT (t.temporary AND EXISTS(SELECT 1 FROM outbox WHERE thread=t.id))
-			ORDER BY t.expires LIMIT ?`, micros(now), limit)
-		for r.next() {
+			WHERE t.expires IS NOT NULL AND t.expires<=? ORDER BY t.expires`, micros(now))
+		for len(list) < limit && r.next() { // no LIMIT: those that wait don't count
 			row := readThreadRow(r)
 			h, err := readHead(r, threadColumnCount, row.k)
 			if err != nil {
 				return errorsFirst(err, r.close())
+			}
+			if row.temporary {
+				waits, err := c.one(func(*rows) {}, `SELECT 1 FROM outbox WHERE thread=? LIMIT 1`, row.id)
+				if err != nil {
+					return errorsFirst(err, r.close())
+				}
+				if waits {
+					continue
+				}
 			}
 			t, err := row.thread(h)
 			if err != nil {
