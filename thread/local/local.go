@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/parley-dev/parley/thread"
@@ -36,6 +37,7 @@ type Store struct {
 	log    *slog.Logger
 	clock  func() time.Time
 	counts *counts
+	closed sync.Once
 }
 
 var (
@@ -115,16 +117,18 @@ func (s *Store) open(path string, memory bool) error {
 	return nil
 }
 
-// Close implements thread.Store.
-func (s *Store) Close() error {
-	if s.r != nil {
-		s.r.close()
-	}
-	s.w.close()
-	if s.lock != nil {
-		return s.lock.Close()
-	}
-	return nil
+// Close implements thread.Store. Closing once more does nothing.
+func (s *Store) Close() (err error) {
+	s.closed.Do(func() {
+		if s.r != nil {
+			s.r.close()
+		}
+		s.w.close()
+		if s.lock != nil {
+			err = s.lock.Close()
+		}
+	})
+	return err
 }
 
 // write runs a transition; sync asks that it is on the disk when it returns.

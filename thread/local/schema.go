@@ -234,7 +234,9 @@ CREATE INDEX outbox_thread ON outbox(thread);
 `
 
 // migrate brings the schema to the newest version; a newer one is refused.
-func migrate(c *conn) error {
+func migrate(c *conn) error { return migrateBy(c, migrations) }
+
+func migrateBy(c *conn, migrations []string) error {
 	var version int64
 	if _, err := c.one(func(r *rows) { version = r.int(0) }, "PRAGMA user_version"); err != nil {
 		return err
