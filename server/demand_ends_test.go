@@ -34,7 +34,7 @@ func TestStreamEndsCleanlyOnlyWithTheRun(t *testing.T) {
 			r := c.read(http.MethodPost, "/threads/"+id+"/runs/stream", `{"assistant_id":"`+want.graph+`","input":{}}`)
 			frames := r.rest()
 			require.Equal(t, want.run, c.get(r.res.Header.Get("Content-Location")).ok().str("status"), name)
-			require.Equal(t, want.thread, c.get("/threads/" + id).ok().str("status"), name)
+			require.Equal(t, want.thread, c.get("/threads/"+id).ok().str("status"), name)
 			again := c.get(r.res.Header.Get("Content-Location") + "/stream").frames()
 			require.Equal(t, again, frames, "%s: nothing came behind the end", name)
 		}
@@ -48,7 +48,7 @@ func TestStreamEndsCleanlyOnlyWithTheRun(t *testing.T) {
 	c.post(path+"/cancel", "").is(http.StatusAccepted)
 	r.rest()
 	require.Equal(t, "interrupted", c.get(path).ok().str("status"))
-	require.Equal(t, "idle", c.get("/threads/" + id).ok().str("status"))
+	require.Equal(t, "idle", c.get("/threads/"+id).ok().str("status"))
 }
 
 // D-01: the stream of a thread has no end. It lives on over the ends of runs, and
