@@ -1,27 +1,25 @@
 package server
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"net/http"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics counts requests. The counters are plain; the Prometheus registry that
-// shows them is made when somebody first asks, so that a server nobody scrapes
-// pays nothing for it.
+// metrics counts requests.
 type metrics struct {
 	mu       sync.Mutex
 	requests map[requestKey]*requestStats
 	streams  int
-	once     sync.Once
-	page     http.Handler
 }
 
 type requestKey struct {
@@ -101,30 +99,32 @@ func (m *metrics) observe(key requestKey, seconds float64, stream bool) {
 	}
 }
 
-var (
-	requestsDesc = prometheus.NewDesc("parley_http_requests_total", "Requests answered, by method and status.", []string{"method", "status"}, nil)
-	latencyDesc  = prometheus.NewDesc("parley_http_request_seconds", "Latency of requests that are no streams.", []string{"method"}, nil)
-	streamsDesc  = prometheus.NewDesc("parley_http_streams", "Open streams, waits and joins.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- requestsDesc
-	ch <- latencyDesc
-	ch <- streamsDesc
+// metricsPage is GET /metrics, in Prometheus' text format. It is written by
+// hand: the client library would cost a server that nobody scrapes a tenth of
+// its memory.
+func (s *Server) metricsPage(c echo.Context) error {
+	var p exposition
+	s.metrics.write(&p)
+	writeRuntime(&p)
+	return c.Blob(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", p.b)
 }
 
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+// write adds the requests.
+func (m *metrics) write(p *exposition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	byMethod := map[string]*requestStats{}
-	for key, st := range m.requests {
-		ch <- prometheus.MustNewConstMetric(requestsDesc, prometheus.CounterValue, float64(st.count), key.method, strconv.Itoa(key.status))
+	keys := slices.SortedFunc(maps.Keys(m.requests), func(a, b requestKey) int {
+		return cmp.Or(cmp.Compare(a.method, b.method), cmp.Compare(a.status, b.status))
+	})
+	p.family("parley_http_requests_total", "counter", "Requests answered, by method and status.")
+	byMethod, methods := map[string]*requestStats{}, []string{}
+	for _, key := range keys {
+		st := m.requests[key]
+		p.sample("parley_http_requests_total", float64(st.count), "method", key.method, "status", strconv.Itoa(key.status))
 		sum := byMethod[key.method]
 		if sum == nil {
 			sum = &requestStats{}
-			byMethod[key.method] = sum
+			byMethod[key.method], methods = sum, append(methods, key.method)
 		}
 		sum.timed += st.timed
 		sum.seconds += st.seconds
@@ -132,24 +132,63 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 			sum.buckets[i] += n
 		}
 	}
-	for method, st := range byMethod {
-		buckets := map[float64]uint64{}
+	const latency = "parley_http_request_seconds"
+	p.family(latency, "histogram", "Latency of requests that are no streams.")
+	for _, method := range methods {
+		st := byMethod[method]
 		for i, b := range bounds {
-			buckets[b] = st.buckets[i]
+			p.sample(latency+"_bucket", float64(st.buckets[i]), "method", method, "le", strconv.FormatFloat(b, 'g', -1, 64))
 		}
-		ch <- prometheus.MustNewConstHistogram(latencyDesc, st.timed, st.seconds, buckets, method)
+		p.sample(latency+"_bucket", float64(st.timed), "method", method, "le", "+Inf")
+		p.sample(latency+"_sum", st.seconds, "method", method)
+		p.sample(latency+"_count", float64(st.timed), "method", method)
 	}
-	ch <- prometheus.MustNewConstMetric(streamsDesc, prometheus.GaugeValue, float64(m.streams))
+	p.family("parley_http_streams", "gauge", "Open streams, waits and joins.")
+	p.sample("parley_http_streams", float64(m.streams))
 }
 
-// metricsPage is GET /metrics.
-func (s *Server) metricsPage(c echo.Context) error {
-	m := &s.metrics
-	m.once.Do(func() {
-		registry := prometheus.NewRegistry()
-		registry.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-		m.page = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-	})
-	m.page.ServeHTTP(c.Response(), c.Request())
-	return nil
+// writeRuntime adds what the Go runtime and the process say of themselves, under the names of the usual collectors.
+func writeRuntime(p *exposition) {
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	gauges := []struct {
+		name, help string
+		value      float64
+	}{
+		{"go_goroutines", "Number of goroutines.", float64(runtime.NumGoroutine())},
+		{"go_memstats_heap_alloc_bytes", "Bytes of heap objects.", float64(mem.HeapAlloc)},
+		{"go_memstats_sys_bytes", "Bytes of memory obtained from the system.", float64(mem.Sys)},
+		{"process_start_time_seconds", "Start of the process, in seconds since the epoch.", float64(started.UnixMilli()) / 1e3},
+	}
+	for _, g := range gauges {
+		p.family(g.name, "gauge", g.help)
+		p.sample(g.name, g.value)
+	}
+	p.family("go_gc_cycles_total", "counter", "Garbage collections.")
+	p.sample("go_gc_cycles_total", float64(mem.NumGC))
+}
+
+// started is when the process began, as near as we can tell.
+var started = time.Now()
+
+// exposition builds a page in Prometheus' text format. Label values here need no escapes.
+type exposition struct{ b []byte }
+
+func (p *exposition) family(name, kind, help string) {
+	p.b = fmt.Appendf(p.b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+}
+
+func (p *exposition) sample(name string, value float64, labels ...string) {
+	p.b = append(p.b, name...)
+	for i := 0; i+1 < len(labels); i += 2 {
+		sep := byte(',')
+		if i == 0 {
+			sep = '{'
+		}
+		p.b = fmt.Appendf(append(p.b, sep), "%s=%q", labels[i], labels[i+1])
+	}
+	if len(labels) > 0 {
+		p.b = append(p.b, '}')
+	}
+	p.b = append(strconv.AppendFloat(append(p.b, ' '), value, 'g', -1, 64), '\n')
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
 	"github.com/parley-dev/parley/agent"
@@ -58,7 +60,13 @@ func TestMetrics(t *testing.T) {
 	require.Contains(t, page, `parley_http_requests_total{method="GET",status="404"} 1`)
 	require.Contains(t, page, `parley_http_request_seconds_count{method="POST"} 1`, "a wait is no latency")
 	require.Contains(t, page, "parley_http_streams 0")
-	require.Contains(t, page, "go_goroutines")
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(page))
+	require.NoError(t, err)
+	require.Contains(t, families, "go_goroutines")
+	h := families["parley_http_request_seconds"].GetMetric()[0].GetHistogram()
+	require.Len(t, h.GetBucket(), 12)
+	require.Equal(t, h.GetSampleCount(), h.GetBucket()[11].GetCumulativeCount())
 }
 
 // syncBuffer is a buffer for several goroutines.
