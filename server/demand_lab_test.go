@@ -279,6 +279,14 @@ func (f frame) notice() (ids []string, ok bool) {
 	return ids, true
 }
 
+// listRaw is an element of the body, an array, as it is.
+func (a answer) listRaw(i int) string {
+	a.t.Helper()
+	var all []json.RawMessage
+	require.NoError(a.t, json.Unmarshal([]byte(a.body), &all))
+	return string(all[i])
+}
+
 // labServer serves agents of a test.
 func labServer(t *testing.T, agents ...agent.Agent) *client {
 	t.Helper()
