@@ -22,7 +22,7 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, name string) error 
 	defer f.serving.Done()
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(f.life, func() { cancel(errClosed) })()
+	defer context.AfterFunc(f.life, func() { cancel(errClosed) })() //nolint:contextcheck // the stream ends with the request or with the feed
 
 	q := newQueue(cancel)
 	out := newOutput(w, f.opts)
