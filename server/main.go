@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,16 +10,12 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/parley-dev/parley/agent"
-	"github.com/parley-dev/parley/thread"
 )
 
 // Main is the command line of a program that serves agents: serve and version.
@@ -99,9 +94,6 @@ type serveCommand struct {
 	Ephemeral bool     `help:"Keep everything in memory; nothing survives the end." env:"PARLEY_EPHEMERAL"`
 	Agents    []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
 }
-
-// defaultPort is where clients of this API look first.
-const defaultPort = 2024
 
 // Run implements the command.
 func (cmd serveCommand) Run(env *environment) error {
@@ -197,139 +189,4 @@ func describe(o Options) string {
 		return "no agents; " + where
 	}
 	return "agents " + strings.Join(names, ", ") + "; " + where
-}
-
-// browsable is a listener's address as clients write it.
-func browsable(addr net.Addr) string {
-	host, port, err := net.SplitHostPort(addr.String())
-	if err != nil {
-		return addr.String()
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.Equal(net.IPv4(127, 0, 0, 1))) {
-		host = "localhost"
-	}
-	return net.JoinHostPort(host, port)
-}
-
-// portsTried is how many ports after the default one are tried.
-const portsTried = 100
-
-// listen opens the port that was asked for. Without one it is 2024, or the next free one.
-func listen(host string, port *int) (l net.Listener, taken bool, err error) {
-	if port != nil {
-		l, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(*port)))
-		return l, false, err
-	}
-	for p := defaultPort; p <= defaultPort+portsTried; p++ {
-		l, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(p)))
-		if err == nil {
-			return l, p != defaultPort, nil
-		}
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return nil, false, err
-		}
-	}
-	return nil, false, fmt.Errorf("ports %d to %d are taken: choose one with --port", defaultPort, defaultPort+portsTried)
-}
-
-// defaultsFromEnv reads LANGGRAPH_CONFIG: the config and context of system
-// assistants, {graph id: {…config, "context": …}}.
-func defaultsFromEnv(o *Options) error {
-	text := os.Getenv("LANGGRAPH_CONFIG")
-	if text == "" {
-		return nil
-	}
-	var graphs map[string]map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &graphs); err != nil {
-		return fmt.Errorf("LANGGRAPH_CONFIG: %w", err)
-	}
-	merged := map[string]thread.GraphDefault{}
-	for id, d := range o.GraphDefaults {
-		merged[id] = d
-	}
-	for id, config := range graphs {
-		d := thread.GraphDefault{Context: config["context"]}
-		delete(config, "context")
-		if len(config) > 0 {
-			d.Config = encode(config)
-		}
-		merged[id] = d
-	}
-	o.GraphDefaults = merged
-	return nil
-}
-
-// setNames lists the names of sets.
-func setNames(sets []Set) []string {
-	names := make([]string, len(sets))
-	for i, s := range sets {
-		names[i] = s.Name
-	}
-	return names
-}
-
-// chooseSets adds the chosen sets to the options; the first one when none is chosen.
-func chooseSets(o Options, chosen []string) (Options, error) {
-	if len(chosen) == 0 && len(o.Sets) > 0 && len(o.Agents) == 0 {
-		chosen = []string{o.Sets[0].Name}
-	}
-	owner := map[string]string{}
-	for _, a := range o.Agents {
-		owner[a.Name()] = "the program"
-	}
-	for _, name := range chosen {
-		i := slices.IndexFunc(o.Sets, func(s Set) bool { return s.Name == name })
-		if i < 0 {
-			known := strings.Join(setNames(o.Sets), ", ")
-			if known == "" {
-				known = "none"
-			}
-			return o, fmt.Errorf("unknown set of agents %q; known: %s", name, known)
-		}
-		add := o.Sets[i].Options()
-		for _, a := range add.Agents {
-			if other, ok := owner[a.Name()]; ok {
-				return o, fmt.Errorf("agent %q is in both %s and %s", a.Name(), other, name)
-			}
-			owner[a.Name()] = name
-		}
-		if err := merge(&o, add, name); err != nil {
-			return o, err
-		}
-	}
-	return o, nil
-}
-
-// merge adds what a set brings.
-func merge(o *Options, add Options, name string) error {
-	o.Agents = append(slices.Clone[[]agent.Agent](o.Agents), add.Agents...)
-	if add.Auth != nil {
-		if o.Auth != nil {
-			return fmt.Errorf("set %s brings auth hooks of its own and can't be combined with others that do", name)
-		}
-		o.Auth = add.Auth
-	}
-	if add.Routes != nil {
-		if o.Routes != nil {
-			return fmt.Errorf("set %s brings routes of its own and can't be combined with others that do", name)
-		}
-		o.Routes = add.Routes
-	}
-	o.Middleware = append(o.Middleware, add.Middleware...)
-	for id, ui := range add.UI {
-		if o.UI == nil {
-			o.UI = map[string]UI{}
-		}
-		o.UI[id] = ui
-	}
-	for id, d := range add.GraphDefaults {
-		if o.GraphDefaults == nil {
-			o.GraphDefaults = map[string]thread.GraphDefault{}
-		}
-		o.GraphDefaults[id] = d
-	}
-	o.PublicRoutes = o.PublicRoutes || add.PublicRoutes
-	o.NoEventIDs = o.NoEventIDs || add.NoEventIDs
-	o.Truncate = o.Truncate || add.Truncate
-	return nil
 }
