@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-
 )
 
 // Main is the command line of a program that serves agents: serve and version.
