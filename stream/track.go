@@ -120,6 +120,9 @@ func (t *track) joinable(entries []thread.Entry, next int64) ([]thread.Entry, er
 // returns the Pos with which the log goes on from there.
 func (t *track) catchUp(ctx context.Context, ring []thread.Entry) (read bool, next int64, err error) {
 	stored, err := t.fold.read(ctx)
+	if errors.Is(err, thread.ErrNotFound) { // removed with its log: what the ring has is all there is
+		stored, err = nil, nil
+	}
 	if err != nil {
 		return false, 0, err
 	}
