@@ -114,13 +114,14 @@ type checkpointHead struct {
 	Parents                  map[string]string
 	Metadata                 map[string]json.RawMessage
 	Origins                  map[string]string
+	Keys                     []string
 }
 
 // freeze makes an immutable checkpoint of the working set; the set can be used further.
 func (c *channels) freeze(h checkpointHead) *Checkpoint {
 	cp := &Checkpoint{
 		ID: h.ID, ParentID: h.ParentID, NS: h.NS, At: h.At, Step: h.Step, Source: h.Source,
-		Parents: h.Parents, Metadata: h.Metadata, Origins: h.Origins,
+		Parents: h.Parents, Metadata: h.Metadata, Origins: h.Origins, Keys: h.Keys,
 		Channels: make(map[string]Channel, len(c.values)), Seen: maps.Clone(c.seen),
 	}
 	for name, ch := range c.values {

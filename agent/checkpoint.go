@@ -41,6 +41,9 @@ type Checkpoint struct {
 	// Origins maps the ids of tasks carried over from an earlier checkpoint to
 	// their origin (decisions 6). A task that isn't listed has its origin here.
 	Origins map[string]string
+	// Keys are the state keys in declared order, of a graph that a node invoked by
+	// hand: SubgraphAt doesn't know it, so that its checkpoints speak for themselves.
+	Keys []string
 }
 
 // Channel is one channel of a checkpoint.

@@ -40,6 +40,8 @@ type loop struct {
 	ns string
 	// caller is the task that runs this graph; nil at the root.
 	caller *taskContext
+	// unlisted is set where SubgraphAt doesn't find g: for graphs that a node invoked by hand.
+	unlisted bool
 	// parents and metadata go into the graph's checkpoints.
 	parents  map[string]string
 	metadata map[string]json.RawMessage
@@ -73,6 +75,7 @@ func (r *run) loop(g *Graph, ns string, caller *taskContext) *loop {
 			l.parents = map[string]string{}
 		}
 		l.parents[up.ns] = up.cp.ID
+		l.unlisted = up.unlisted || caller.planned.node.child != g
 		l.metadata = caller.nestedMetadata(ns)
 	}
 	return l
@@ -243,9 +246,13 @@ func (l *loop) beginCommand(cmd *Command, replay bool) *end {
 // advance makes the channels the next checkpoint and plans its tasks. origins
 // tells the origins of tasks that are carried over; nil for none.
 func (l *loop) advance(source string, origins func(next *Checkpoint) map[string]string) {
+	var keys []string
+	if l.unlisted {
+		keys = l.g.keys
+	}
 	cp := l.ch.freeze(checkpointHead{
 		ID: l.r.exec.IDs.Checkpoint(), ParentID: l.cp.ID, NS: l.ns, Source: source, At: l.r.exec.Clock.Now(),
-		Step: l.cp.Step + 1, Parents: l.parents, Metadata: l.metadata,
+		Step: l.cp.Step + 1, Parents: l.parents, Metadata: l.metadata, Keys: keys,
 	})
 	if origins != nil {
 		cp.Origins = origins(cp)

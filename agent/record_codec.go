@@ -26,6 +26,7 @@ type stateDoc struct {
 	Parents  map[string]string           `json:"parents,omitempty"`
 	Seen     map[string]map[string]int64 `json:"seen,omitempty"`
 	Origins  map[string]string           `json:"origins,omitempty"`
+	Keys     []string                    `json:"keys,omitempty"`
 	Channels map[string]channelDoc       `json:"channels"`
 }
 
@@ -77,6 +78,7 @@ func (e *CheckpointEncoder) Encode(cp *Checkpoint, prev *Checkpoint) (Checkpoint
 		{"parents", cp.Parents, len(cp.Parents) == 0},
 		{"seen", cp.Seen, len(cp.Seen) == 0},
 		{"origins", cp.Origins, len(cp.Origins) == 0},
+		{"keys", cp.Keys, len(cp.Keys) == 0},
 	} {
 		if part.empty {
 			continue

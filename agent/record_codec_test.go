@@ -141,6 +141,7 @@ func TestCheckpointSurvivesItsStoredForm(t *testing.T) {
 				cp.Seen = map[string]map[string]int64{name.Draw(t, "node"): versions.Draw(t, "seen")}
 				cp.Parents = map[string]string{"": ids.Draw(t, "parent")}
 				cp.Origins = map[string]string{ids.Draw(t, "task"): "origin"}
+				cp.Keys = []string{name.Draw(t, "key"), "messages"}
 			}
 			for range rapid.IntRange(0, 4).Draw(t, "channels") {
 				ch := Channel{Version: rapid.Int64Range(0, 9).Draw(t, "version")}

@@ -45,7 +45,7 @@ func DecodeCheckpoint(
 	}
 	cp := &Checkpoint{
 		ID: rec.ID, ParentID: rec.ParentID, NS: rec.NS, At: time.UnixMilli(rec.AtMillis).UTC(),
-		Step: rec.Step, Source: rec.Source, Parents: doc.Parents, Seen: doc.Seen, Origins: doc.Origins,
+		Step: rec.Step, Source: rec.Source, Parents: doc.Parents, Seen: doc.Seen, Origins: doc.Origins, Keys: doc.Keys,
 		Channels: make(map[string]Channel, len(doc.Channels)),
 	}
 	if len(rec.Metadata) > 0 {

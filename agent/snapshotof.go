@@ -115,14 +115,12 @@ func (g *Graph) addNested(ctx context.Context, r Reader, view *TaskView, latest 
 func plainSnapshot(s *Snapshot, t *Tuple) {
 	var keys []string
 	values := map[string]Value{}
-	for name, ch := range t.Checkpoint.Channels {
-		routing := strings.HasPrefix(name, "__") || strings.HasPrefix(name, "branch:to:") || strings.HasPrefix(name, "join:")
-		if ch.Value != nil && !routing {
+	for _, name := range keysOf(t.Checkpoint) {
+		if ch := t.Checkpoint.Channels[name]; ch.Value != nil {
 			keys = append(keys, name)
 			values[name] = *ch.Value
 		}
 	}
-	slices.Sort(keys)
 	s.State = NewState(keys, values)
 	for i := range t.Tasks {
 		rec := &t.Tasks[i]
@@ -135,6 +133,21 @@ func plainSnapshot(s *Snapshot, t *Tuple) {
 			Interrupts: interruptsOf(rec, t.Answers, false),
 		})
 	}
+}
+
+// keysOf are the state keys of a checkpoint; all that aren't routing, where it doesn't say.
+func keysOf(cp *Checkpoint) []string {
+	if cp.Keys != nil {
+		return cp.Keys
+	}
+	var keys []string
+	for name := range cp.Channels {
+		if !strings.HasPrefix(name, "__") && !strings.HasPrefix(name, "branch:to:") && !strings.HasPrefix(name, "join:") {
+			keys = append(keys, name)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // childNS is the namespace of the nested graph that a task runs.

@@ -226,6 +226,11 @@ func TestGraphThatIsNotKnownIsShownByWhatIsStored(t *testing.T) {
 	require.JSONEq(t, `{"messages":[],"out":["a"],"n":1}`, string(s.State.JSON()))
 	require.Equal(t, []string{"b"}, s.Next)
 	require.Equal(t, []string{qid("2")}, openIDs(s.Tasks[0]))
+
+	h.head().Checkpoint.Keys = []string{"out", "n", "unset"}
+	s, err = unknown.SnapshotOf(t.Context(), nil, h.head(), true, true)
+	require.NoError(t, err)
+	require.Equal(t, `{"out":["a"],"n":1}`, string(s.State.JSON()), "those that the checkpoint names, in that order")
 }
 
 func TestHandledFailureCountsWithWhatItsHandlerWrote(t *testing.T) {

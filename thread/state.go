@@ -18,7 +18,7 @@ type StateQuery struct {
 func (s *Service) State(ctx context.Context, threadID string, q StateQuery) (*agent.Snapshot, error) {
 	none := &agent.Snapshot{NS: q.CheckpointNS, State: agent.NewState(nil, nil)}
 	g, r, err := s.view(ctx, threadID, q.CheckpointNS)
-	if err != nil || g == nil {
+	if err != nil || r == nil {
 		return none, err
 	}
 	tuple, err := r.Checkpoint(ctx, q.CheckpointNS, q.CheckpointID)
@@ -41,7 +41,7 @@ type HistoryQuery struct {
 // graph. Errors: *NotFoundError.
 func (s *Service) History(ctx context.Context, threadID string, q HistoryQuery) ([]*agent.Snapshot, error) {
 	g, r, err := s.view(ctx, threadID, q.CheckpointNS)
-	if err != nil || g == nil || q.Limit <= 0 {
+	if err != nil || r == nil || q.Limit <= 0 {
 		return nil, err
 	}
 	var tuples []*agent.Tuple
@@ -67,8 +67,8 @@ func (s *Service) History(ctx context.Context, threadID string, q HistoryQuery) 
 	return states, nil
 }
 
-// view returns the graph that runs in a namespace of a thread, and the thread's
-// reader; nil when the thread has no graph or the graph no such namespace.
+// view returns the graph that runs in a namespace of a thread, nil for one that a
+// node invoked by hand, and the thread's reader, nil when the thread has no graph.
 func (s *Service) view(ctx context.Context, threadID, ns string) (*agent.Graph, *reader, error) {
 	t, err := s.GetThread(ctx, threadID)
 	if err != nil {
@@ -97,6 +97,7 @@ func (s *Service) Materialize(ctx context.Context, threadID, ns, checkpointID st
 	if err != nil {
 		return nil, err
 	}
+	// g is nil for a graph that a node invoked by hand.
 	snap, err := g.SnapshotOf(ctx, r, &agent.Tuple{Checkpoint: tuple.Checkpoint}, false, false)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,8 @@ func (s *Service) Materialize(ctx context.Context, threadID, ns, checkpointID st
 	return snap.State, nil
 }
 
-// checkpointGraph is the graph that made a checkpoint; a thread may have had runs of several.
+// checkpointGraph is the graph that made a checkpoint, nil for one that a node
+// invoked by hand; a thread may have had runs of several.
 func (s *Service) checkpointGraph(ctx context.Context, threadID string, cp *agent.Checkpoint) (*agent.Graph, error) {
 	t, err := s.GetThread(ctx, threadID)
 	if err != nil {
@@ -120,8 +122,5 @@ func (s *Service) checkpointGraph(ctx context.Context, threadID string, cp *agen
 	if g == nil {
 		return nil, &NoGraphError{ThreadID: threadID}
 	}
-	if sub := g.SubgraphAt(cp.NS); sub != nil {
-		return sub, nil
-	}
-	return nil, &NotFoundError{Kind: "graph", ID: cp.NS}
+	return g.SubgraphAt(cp.NS), nil
 }
