@@ -90,7 +90,9 @@ func (s *syncBuffer) String() string {
 // running is a server on a port of its own.
 func running(t *testing.T, o server.Options) (*server.Server, *client, chan error) {
 	t.Helper()
-	o.Agents = testAgents()
+	if o.Agents == nil {
+		o.Agents = testAgents()
+	}
 	o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	s, err := server.New(o)
 	require.NoError(t, err)
