@@ -110,12 +110,12 @@ func TestShutdownCutsStreamsAndKeepsRuns(t *testing.T) { // design 3.12, decisio
 	id := c.thread()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	body := `{"assistant_id":"slow","input":{"wait":0.7,"note":"kept"},"on_disconnect":"cancel"}`
+	body := `{"assistant_id":"slow","input":{"wait":1.5,"note":"kept"},"on_disconnect":"cancel"}`
 	stream := c.open(ctx, http.MethodPost, "/threads/"+id+"/runs/stream", body)
 	wait := c.open(ctx, http.MethodGet, stream.Header.Get("Content-Location")+"/join", "")
 	c.until("running", func() bool { return c.get("/threads/" + id + "/runs").ok().list()[0]["status"] == "running" })
 
-	grace, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	grace, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer stop()
 	require.NoError(t, s.Shutdown(grace))
 	require.NoError(t, <-served)
