@@ -33,6 +33,11 @@ type Options struct {
 
 	// Addr is where Start listens. Default: DefaultAddr.
 	Addr string
+	// H2C accepts HTTP/2 without TLS, too, from proxies that speak it to their
+	// servers. Over HTTP/1.1 browsers open six connections to a server and no
+	// more, and each stream takes one: with more than a few streams per page put a
+	// proxy in front that offers HTTP/2 over TLS. Default: HTTP/1.1 alone.
+	H2C bool
 	// CORS says which origins may call; default: every origin, without credentials.
 	CORS CORS
 	// TrustedProxies are the address ranges (CIDR) whose X-Forwarded-For is

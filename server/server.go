@@ -93,6 +93,11 @@ func New(o Options) (*Server, error) {
 		Handler: s.handler, ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: s.limits.Idle,
 		MaxHeaderBytes: s.limits.Header, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	} // no WriteTimeout: it would cut streams; they bound each write themselves (D-64)
+	if o.H2C {
+		s.http.Protocols = new(http.Protocols)
+		s.http.Protocols.SetHTTP1(true)
+		s.http.Protocols.SetUnencryptedHTTP2(true)
+	}
 	s.http.RegisterOnShutdown(s.stopStreams)
 	return s, nil
 }
