@@ -116,14 +116,13 @@ func (s *Server) outcome(ctx context.Context, run thread.Run) <-chan outcome {
 	go func() {
 		ended, err := s.svc.WaitRun(ctx, run.ThreadID, run.ID)
 		var o outcome
-		switch {
-		case errors.Is(err, thread.ErrNotFound): // rolled back or deleted
-			o.result = json.RawMessage(`{"__error__":{"error":"Error","message":"The run was removed"}}`)
-		case err != nil:
-			o.err = err
-		default:
-			o.result, o.err = s.hub.Result(ctx, ended)
+		if err == nil {
+			o.result, err = s.hub.Result(ctx, ended)
 		}
+		if errors.Is(err, thread.ErrNotFound) { // rolled back or deleted, before its end or just now
+			o.result, err = json.RawMessage(`{"__error__":{"error":"Error","message":"The run was removed"}}`), nil
+		}
+		o.err = err
 		done <- o
 	}()
 	return done
