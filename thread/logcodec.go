@@ -149,7 +149,7 @@ func DecodeEntries(dst []Entry, batch []byte, runID string, after int64) ([]Entr
 	if len(batch) == 0 || batch[0] != logVersion {
 		return dst, errLog
 	}
-	r := logReader{b: batch[1:]}
+	r := logReader{b: batch[1:], text: string(batch[1:])}
 	var s logState
 	for len(r.b) > 0 {
 		e := Entry{RunID: runID}
@@ -182,13 +182,13 @@ func (s *logState) next(r *logReader, e *Entry, after int64) (payload []byte, sk
 	}
 	s.at += r.int()
 	if head&logSameNS == 0 {
-		s.ns = string(r.view())
+		s.ns = r.string()
 	}
 	e.Pos, e.Event.At, e.Event.NS = s.pos, s.at, s.ns
 	code := head >> logKindShift
 	switch {
 	case code == 0:
-		e.Event.Kind = agent.Kind(r.view())
+		e.Event.Kind = agent.Kind(r.string())
 	case code <= uint64(len(logKinds)):
 		e.Event.Kind = logKinds[code-1]
 	default:
@@ -207,10 +207,12 @@ func (s *logState) next(r *logReader, e *Entry, after int64) (payload []byte, sk
 	return payload, e.Pos <= after
 }
 
-// logReader reads fields; the first error stays.
+// logReader reads fields; the first error stays. Text fields share the memory of
+// one copy of the batch.
 type logReader struct {
-	b   []byte
-	err error
+	b    []byte
+	text string
+	err  error
 }
 
 func (r *logReader) uint() uint64 {
@@ -244,14 +246,20 @@ func (r *logReader) view() []byte {
 	return v
 }
 
+func (r *logReader) string() string {
+	n := len(r.view())
+	end := len(r.text) - len(r.b)
+	return r.text[end-n : end]
+}
+
 func (r *logReader) delta(head uint64, before agent.Delta) agent.Delta {
 	d := agent.Delta{ID: before.ID, Index: before.Index, Type: before.Type}
 	if head&logSameMessage == 0 {
-		d.ID, d.Index, d.Type = string(r.view()), int(r.int()), string(r.view())
+		d.ID, d.Index, d.Type = r.string(), int(r.int()), r.string()
 	}
 	if head&logDeltaCall != 0 {
-		d.CallID, d.Name, d.CallIndex = string(r.view()), string(r.view()), int(r.int())
+		d.CallID, d.Name, d.CallIndex = r.string(), r.string(), int(r.int())
 	}
-	d.Text = string(r.view())
+	d.Text = r.string()
 	return d
 }

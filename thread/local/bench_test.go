@@ -3,7 +3,9 @@ package local_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -82,7 +84,7 @@ func startRun(ctx context.Context, s thread.Store) (*leased, error) {
 	}
 	_, lease, ok, err := s.ClaimRun(ctx, thread.Claim{Worker: "bench", RunID: run.ID})
 	if err != nil || !ok {
-		return nil, fmt.Errorf("claim: %v %v", ok, err)
+		return nil, errors.Join(err, fmt.Errorf("claim: %v", ok))
 	}
 	return &leased{lease: lease, pos: lease.NextPos, seq: lease.NextSeq}, nil
 }
@@ -202,7 +204,7 @@ func BenchmarkClaimCycle(b *testing.B) {
 	parallel(b, 16, func(int, int) error {
 		_, lease, ok, err := s.ClaimRun(ctx, thread.Claim{Worker: "bench"})
 		if err != nil || !ok {
-			return fmt.Errorf("claim: %v %v", ok, err)
+			return errors.Join(err, fmt.Errorf("claim: %v", ok))
 		}
 		return s.Commit(ctx, lease, thread.Commit{ID: lease.RunID + "/1", Sync: true, Finish: &thread.Finish{Status: thread.RunSuccess, At: time.Now()}})
 	})
@@ -231,4 +233,62 @@ func BenchmarkSearch(b *testing.B) {
 			}
 		})
 	}
+}
+
+func BenchmarkReplay10k(b *testing.B) {
+	s := openBench(b)
+	ctx := context.Background()
+	l, err := startRun(ctx, s)
+	require.NoError(b, err)
+	for range 100 {
+		require.NoError(b, s.AppendLog(ctx, l.lease, l.deltas(100)))
+	}
+	b.ResetTimer()
+	for range b.N {
+		list, err := s.ReadRunLog(ctx, l.lease.ThreadID, l.lease.RunID, 0, 1<<20)
+		require.NoError(b, err)
+		require.Len(b, list, 10_000)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	for _, fresh := range []bool{true, false} {
+		b.Run(map[bool]string{true: "fresh", false: "existing"}[fresh], func(b *testing.B) {
+			dir := b.TempDir()
+			for i := range b.N {
+				if fresh {
+					dir = filepath.Join(b.TempDir(), fmt.Sprint(i))
+				}
+				s, err := local.Open(b.Context(), local.Options{Dir: dir})
+				require.NoError(b, err)
+				require.NoError(b, s.Close())
+			}
+		})
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	s := openBench(b)
+	ctx := context.Background()
+	l, err := startRun(ctx, s)
+	require.NoError(b, err)
+	require.NoError(b, s.Commit(ctx, l.lease, l.commit(make([]byte, 4096), l.events(10, 200))))
+	b.Run("thread", func(b *testing.B) {
+		for range b.N {
+			_, err := s.GetThread(ctx, l.lease.ThreadID)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("run", func(b *testing.B) {
+		for range b.N {
+			_, err := s.GetRun(ctx, l.lease.ThreadID, l.lease.RunID)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("head", func(b *testing.B) {
+		for range b.N {
+			_, err := s.Checkpoint(ctx, l.lease.ThreadID, "", "")
+			require.NoError(b, err)
+		}
+	})
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// InUseError: another process owns the data directory.
+// InUseError says that another process owns the data directory.
 type InUseError struct {
 	Dir string
 	// PID is the owner's process id; 0 when it isn't known.
@@ -32,7 +32,7 @@ func lockDir(dir string) (*os.File, error) {
 	held, err := lockFile(f)
 	if held {
 		b, _ := os.ReadFile(f.Name()) // only to say who; nobody is fine
-		f.Close()
+		_ = f.Close()
 		pid, _ := strconv.Atoi(string(bytes.TrimSpace(b)))
 		return nil, &InUseError{Dir: dir, PID: pid}
 	}
@@ -43,7 +43,7 @@ func lockDir(dir string) (*os.File, error) {
 		_, err = fmt.Fprintln(f, os.Getpid())
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	return f, nil

@@ -118,7 +118,8 @@ func supersede(c *conn, h *head, ns, checkpoint string) error {
 		return err
 	}
 	for _, q := range list {
-		if !(q.NS == ns && q.CheckpointID != checkpoint || nestedIn(q.NS, ns)) {
+		replaced := q.NS == ns && q.CheckpointID != checkpoint
+		if !replaced && !nestedIn(q.NS, ns) {
 			continue
 		}
 		if err := setQuestionStatus(c, h.k, q.ID, interruptSuperseded); err != nil {

@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.lock = lock
 	if err := s.open(filepath.Join(o.Dir, File), false); err != nil {
-		lock.Close()
+		_ = lock.Close()
 		return nil, fmt.Errorf("local: %w", err)
 	}
 	return s, nil

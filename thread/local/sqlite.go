@@ -3,7 +3,6 @@ package local
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"unsafe"
 
@@ -50,12 +49,6 @@ func (e *sqlError) Error() string {
 		return fmt.Sprintf("sqlite: %s (%d)", e.text, e.code)
 	}
 	return fmt.Sprintf("sqlite: %s (%d) in %q", e.text, e.code, e.sql)
-}
-
-// isConstraint reports whether err is a violated constraint (a key that exists).
-func isConstraint(err error) bool {
-	var e *sqlError
-	return errors.As(err, &e) && e.code&0xff == sqlite3.SQLITE_CONSTRAINT
 }
 
 // useFdatasync makes commits wait for data alone where the system can do that.
@@ -195,18 +188,19 @@ func (s *stmt) bind(args []any) error {
 	}
 	tls, h := s.c.tls, s.handle
 	for i, a := range args {
-		n, rc := int32(i+1), int32(sqlite3.SQLITE_OK)
+		n := int32(i + 1)
+		var rc int32
 		switch v := a.(type) {
 		case int:
-			rc = sqlite3.Xsqlite3_bind_int64(tls, h, n, sqlite3.Tsqlite_int64(v))
+			rc = sqlite3.Xsqlite3_bind_int64(tls, h, n, int64(v))
 		case int64:
-			rc = sqlite3.Xsqlite3_bind_int64(tls, h, n, sqlite3.Tsqlite_int64(v))
+			rc = sqlite3.Xsqlite3_bind_int64(tls, h, n, v)
 		case bool:
 			b := int64(0)
 			if v {
 				b = 1
 			}
-			rc = sqlite3.Xsqlite3_bind_int64(tls, h, n, sqlite3.Tsqlite_int64(b))
+			rc = sqlite3.Xsqlite3_bind_int64(tls, h, n, b)
 		case string:
 			if v == "" {
 				rc = sqlite3.Xsqlite3_bind_text(tls, h, n, s.c.out, 0, 0)
@@ -354,7 +348,7 @@ func (r *rows) close() error {
 }
 
 func (r *rows) int(i int) int64 {
-	return int64(sqlite3.Xsqlite3_column_int64(r.s.c.tls, r.s.handle, int32(i)))
+	return sqlite3.Xsqlite3_column_int64(r.s.c.tls, r.s.handle, int32(i))
 }
 
 func (r *rows) bool(i int) bool { return r.int(i) != 0 }
@@ -398,5 +392,5 @@ func (c *conn) inTransaction() bool { return sqlite3.Xsqlite3_get_autocommit(c.t
 
 // lastRowID is the key of the row inserted last.
 func (c *conn) lastRowID() int64 {
-	return int64(sqlite3.Xsqlite3_last_insert_rowid(c.tls, c.db))
+	return sqlite3.Xsqlite3_last_insert_rowid(c.tls, c.db)
 }

@@ -16,7 +16,6 @@ import (
 type newThread struct {
 	row      threadRow
 	metadata thread.Metadata
-	status   int64
 }
 
 func (s *Store) encodeThread(t thread.Thread) (newThread, error) {

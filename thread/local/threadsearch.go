@@ -11,7 +11,6 @@ import (
 
 // search is a SearchThreads under way.
 type search struct {
-	s *Store
 	q thread.ThreadQuery
 	// indexed are the digests that a match has, the rarest first; everyThread when no key can be looked up.
 	indexed []int64
@@ -23,29 +22,44 @@ type search struct {
 // metadata index, newest first; the row's metadata is compared only where the
 // index doesn't say everything.
 func (s *Store) SearchThreads(ctx context.Context, q thread.ThreadQuery) (list []thread.Thread, total int, err error) {
-	se := search{s: s, q: q, exact: true}
+	se := search{q: q, exact: true}
 	se.plan()
 	if se.countable() {
 		if total, err = s.total(ctx, se.indexed[0]); err != nil || q.CountOnly || total == 0 {
 			return nil, total, err
 		}
 	}
-	err = s.readAll(ctx, func(c *conn) error {
-		var err error
-		if len(q.IDs) > 0 {
-			list, total, err = se.byID(c)
-			return err
-		}
-		if err = se.order(c); err != nil {
-			return err
-		}
-		if se.countable() && (q.SortBy == "" || q.SortBy == "created_at") {
-			list, err = se.page(c)
-			return err
-		}
-		list, total, err = se.scan(c)
+	err = s.readAll(ctx, func(c *conn) (err error) {
+		list, total, err = se.find(c, total)
 		return err
 	})
+	return list, total, err
+}
+
+// find carries the search out; total is the number of matches if that is known.
+func (se *search) find(c *conn, total int) (list []thread.Thread, n int, err error) {
+	if len(se.q.IDs) > 0 {
+		return se.byID(c)
+	}
+	if err := se.order(c); err != nil {
+		return nil, 0, err
+	}
+	m, err := se.matches()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !se.exact {
+		return se.scan(c, m)
+	}
+	if !se.countable() {
+		if _, err := c.one(func(r *rows) { total = int(r.int(0)) }, `SELECT count(*)`+m.from, m.args...); err != nil {
+			return nil, 0, err
+		}
+	}
+	if se.q.CountOnly {
+		return nil, total, nil
+	}
+	list, err = se.page(c, m, total)
 	return list, total, err
 }
 
@@ -123,32 +137,84 @@ func (se *search) order(c *conn) error {
 	return nil
 }
 
-// page reads one page where the index alone decides. What lies nearer to the
-// end is read from the end.
-func (se *search) page(c *conn) ([]thread.Thread, error) {
-	total, ok := se.s.counts.get(se.indexed[0])
-	q := se.q
-	limit := q.Limit
-	if limit <= 0 {
-		limit = -1
-	}
-	offset, asc, reverse := max(q.Offset, 0), q.SortAsc, false
-	if ok && limit > 0 && offset > total/2 {
-		last := min(offset+limit, total)
-		limit = last - offset
-		if limit <= 0 {
-			return nil, nil
+// matches is the part of a query that finds what matches: each match once, as key k
+// and time of creation.
+type matches struct {
+	from       string
+	args       []any
+	k, created string
+}
+
+// matches goes through the entries of the rarest digest, or, where those are fewer,
+// through the threads that wait for a person.
+func (se *search) matches() (m matches, err error) {
+	m = matches{k: `m.thread`, created: `m.created`}
+	rest := se.indexed[1:]
+	switch {
+	case se.q.Status == thread.Interrupted: // the literal lets the partial index serve
+		m = matches{k: `h.k`, created: `t.created`}
+		m.from = ` FROM heads h CROSS JOIN threads t ON t.k=h.k WHERE h.status=2`
+		rest = se.indexed
+	case se.q.Status != "":
+		code := statusCode(se.q.Status)
+		if code < 0 {
+			return m, fmt.Errorf("local: no thread status %q", se.q.Status)
 		}
-		offset, asc, reverse = total-last, !asc, true
+		m.from = ` FROM thread_meta m CROSS JOIN threads t ON t.k=m.thread LEFT JOIN heads h ON h.k=m.thread WHERE m.digest=? AND coalesce(h.status, 0)=?`
+		m.args = []any{se.indexed[0], code}
+	default:
+		m.from = ` FROM thread_meta m CROSS JOIN threads t ON t.k=m.thread LEFT JOIN heads h ON h.k=m.thread WHERE m.digest=?`
+		if se.exact && (se.q.SortBy == "" || se.q.SortBy == "created_at") { // the index alone will do
+			m.from = ` FROM thread_meta m WHERE m.digest=?`
+		}
+		m.args = []any{se.indexed[0]}
 	}
-	direction := `DESC`
+	for _, d := range rest {
+		m.from += ` AND EXISTS(SELECT 1 FROM thread_meta x WHERE x.digest=? AND x.created=` + m.created + ` AND x.thread=` + m.k + `)`
+		m.args = append(m.args, d)
+	}
+	return m, nil
+}
+
+// sortColumns are what threads can be sorted by, beside created_at.
+var sortColumns = map[string]string{
+	"thread_id":        `t.id`,
+	"status":           `coalesce(h.status, 0)`,
+	"updated_at":       `coalesce(h.updated, t.created)`,
+	"state_updated_at": `coalesce(h.state_updated, 0)`,
+}
+
+// order is the ORDER BY of a query over m.
+func (m matches) order(sortBy string, asc bool) string {
+	direction := ` DESC`
 	if asc {
-		direction = `ASC`
+		direction = ` ASC`
 	}
-	r := c.query(`SELECT `+threadColumns+`, `+headColumns+` FROM
-		(SELECT thread, created FROM thread_meta WHERE digest=? ORDER BY created `+direction+`, thread `+direction+` LIMIT ? OFFSET ?) m
-		CROSS JOIN threads t ON t.k=m.thread LEFT JOIN heads h ON h.k=t.k`, se.indexed[0], limit, offset)
-	var list []thread.Thread
+	order := ` ORDER BY `
+	if column, ok := sortColumns[sortBy]; ok {
+		order += column + direction + `, `
+	}
+	return order + m.created + direction + `, ` + m.k + direction
+}
+
+// page reads one page where SQL can decide all. With a known total, what lies
+// nearer to the end is read from the end.
+func (se *search) page(c *conn, m matches, total int) ([]thread.Thread, error) {
+	limit, offset, asc, reverse := se.q.Limit, max(se.q.Offset, 0), se.q.SortAsc, false
+	if limit <= 0 {
+		limit = total
+	}
+	if offset >= total {
+		return nil, nil
+	}
+	if offset > total/2 {
+		last := min(offset+limit, total)
+		limit, offset = last-offset, total-last
+		asc, reverse = !asc, true
+	}
+	r := c.query(`SELECT `+threadColumns+`, `+headColumns+` FROM (SELECT `+m.k+` AS match`+m.from+m.order(se.q.SortBy, asc)+` LIMIT ? OFFSET ?)
+		CROSS JOIN threads t ON t.k=match LEFT JOIN heads h ON h.k=t.k`, append(slices.Clone(m.args), limit, offset)...)
+	list := make([]thread.Thread, 0, min(limit, 1000))
 	for r.next() {
 		t, err := readThread(r)
 		if err != nil {
@@ -171,55 +237,18 @@ func readThread(r *rows) (thread.Thread, error) {
 	return row.thread(h)
 }
 
-// sortColumns are what threads can be sorted by, beside created_at.
-var sortColumns = map[string]string{
-	"thread_id":        `t.id`,
-	"status":           `coalesce(h.status, 0)`,
-	"updated_at":       `coalesce(h.updated, t.created)`,
-	"state_updated_at": `coalesce(h.state_updated, 0)`,
-}
-
-// scan goes through all entries of the rarest digest, in the order asked for.
-func (se *search) scan(c *conn) (list []thread.Thread, total int, err error) {
-	sql := `SELECT ` + threadColumns + `, ` + headColumns + ` FROM thread_meta m
-		CROSS JOIN threads t ON t.k=m.thread LEFT JOIN heads h ON h.k=t.k WHERE m.digest=?`
-	args := []any{se.indexed[0]}
-	for _, d := range se.indexed[1:] {
-		sql += ` AND EXISTS(SELECT 1 FROM thread_meta x WHERE x.digest=? AND x.created=m.created AND x.thread=m.thread)`
-		args = append(args, d)
-	}
-	if se.q.Status != "" {
-		code := statusCode(se.q.Status)
-		if code < 0 {
-			return nil, 0, fmt.Errorf("local: no thread status %q", se.q.Status)
-		}
-		if code == statusInterrupted { // the literal lets the partial index serve
-			sql += ` AND m.thread IN (SELECT k FROM heads WHERE status=2)`
-		} else {
-			sql += ` AND coalesce(h.status, 0)=?`
-			args = append(args, code)
-		}
-	}
-	direction := ` DESC`
-	if se.q.SortAsc {
-		direction = ` ASC`
-	}
-	sql += ` ORDER BY `
-	if column, ok := sortColumns[se.q.SortBy]; ok {
-		sql += column + direction + `, `
-	}
-	sql += `m.created` + direction + `, m.thread` + direction
-	r := c.query(sql, args...)
+// scan goes through all that the index finds and compares metadata and filter
+// with what is stored, in the order asked for.
+func (se *search) scan(c *conn, m matches) (list []thread.Thread, total int, err error) {
+	r := c.query(`SELECT `+threadColumns+`, `+headColumns+m.from+m.order(se.q.SortBy, se.q.SortAsc), m.args...)
 	for r.next() {
-		if !se.exact {
-			row := readThreadRow(r)
-			m, err := decodeMetadata(row.metadata)
-			if err != nil {
-				return nil, 0, errorsFirst(err, r.close())
-			}
-			if !m.Contains(se.q.Metadata) || !se.q.Filter.Matches(m) {
-				continue
-			}
+		row := readThreadRow(r)
+		metadata, err := decodeMetadata(row.metadata)
+		if err != nil {
+			return nil, 0, errorsFirst(err, r.close())
+		}
+		if !metadata.Contains(se.q.Metadata) || !se.q.Filter.Matches(metadata) {
+			continue
 		}
 		total++
 		if se.q.CountOnly || total <= se.q.Offset || se.q.Limit > 0 && len(list) >= se.q.Limit {

@@ -181,7 +181,7 @@ func (l *ledger) parts(e *env, w *entryOf, at map[int64]thread.Entry) map[string
 	parts["list"] = err == nil && len(seg.Entries) == 1
 	steps, err := e.Steps(e.ctx, w.Thread, w.Step)
 	parts["step"] = err == nil && len(steps) == 1
-	if w.Finish {
+	if w.Finish && parts["checkpoint"] { // without it another owner may have ended the run
 		parts["end of the run"] = e.getRun(w.Thread, w.Run).Status.Ended()
 	}
 	return parts

@@ -82,7 +82,7 @@ func searchModel(e *env) {
 				list, n, err := e.SearchThreads(e.ctx, q)
 				require.NoError(t, err)
 				require.Equal(t, total, n)
-				require.Equal(t, append([]string{}, want...), append([]string{}, threadIDs(list)...))
+				require.Equal(t, append([]string{}, want...), append([]string{}, threadIDs(list)...), "%s asc %v limit %d offset %d of %d", q.Metadata, q.SortAsc, q.Limit, q.Offset, total)
 			},
 		})
 	})
