@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ type Frame struct {
 	ID    string
 	// Data is the decoded JSON of the data line, numbers as json.Number.
 	Data any
+	// Raw is the data line as it came.
+	Raw string
 	// HasEvent, HasID and HasData tell an empty line from a missing one.
 	HasEvent, HasID, HasData bool
 	// Comments are the comment lines before and in the event.
@@ -54,7 +57,7 @@ func Parse(body []byte) ([]Frame, error) {
 				if err := d.Decode(&f.Data); err != nil {
 					return nil, fmt.Errorf("capturetest: data of frame %d: %w", len(frames), err)
 				}
-				f.HasData = true
+				f.Raw, f.HasData = value, true
 			}
 		}
 		if f.HasEvent || f.HasData || f.HasID {
@@ -77,6 +80,11 @@ func NewNumbering(threadID, assistantID string) *Numbering {
 		known: map[string]string{threadID: "THREAD", assistantID: "ASSISTANT"},
 		count: map[string]int{},
 	}
+}
+
+// Clone returns a numbering that goes on alone from here.
+func (n *Numbering) Clone() *Numbering {
+	return &Numbering{known: maps.Clone(n.known), count: maps.Clone(n.count)}
 }
 
 var (
