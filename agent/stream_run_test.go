@@ -204,3 +204,28 @@ func TestNestedCheckpointsTellTheTaskThatMadeThem(t *testing.T) { // spec/rest-a
 		require.NotContains(t, root, hidden)
 	}
 }
+
+// The nodes of a nested graph send what they return; the node that it is sends
+// nothing again, and not what it was given.
+func TestNestedGraphSendsItsMessagesOnce(t *testing.T) {
+	t.Parallel()
+	child := agent.NewGraph[chat]("child").
+		Node("inner", func(agent.Context, chat) (agent.Update, error) {
+			return agent.Set("messages", message.NewAI("reply")), nil
+		}).Edge(agent.Start, "inner").MustCompile()
+	g := agent.NewGraph[chat]("parent").Subgraph("child", child).
+		BranchTo(agent.Start, func(agent.Context, chat) ([]agent.Target, error) {
+			return []agent.Target{agent.Send("child", map[string]any{"messages": []message.Message{message.NewHuman("subtask")}})}, nil
+		}, "child").MustCompile()
+	res, err := agenttest.New(g).Run(t.Context(), map[string]any{"messages": "hi"})
+	require.NoError(t, err)
+	var whole []string
+	for _, e := range res.Events {
+		if s, ok := e.Payload.(agent.MessageSnapshot); ok {
+			var m message.Message
+			require.NoError(t, json.Unmarshal(s.Message, &m))
+			whole = append(whole, m.Text())
+		}
+	}
+	require.Equal(t, []string{"reply"}, whole)
+}

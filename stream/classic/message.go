@@ -1,6 +1,7 @@
 package classic
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 
@@ -78,7 +79,11 @@ func (m *streamed) appendTail(dst []byte, c chunk) []byte {
 		dst = append(dst, `,"name":`...)
 		dst = appendString(dst, m.start.Name)
 	}
-	dst = append(dst, `,"tool_calls":[],"invalid_tool_calls":[],"tool_call_chunks":[`...)
+	dst = append(dst, `,"tool_calls":[`...)
+	if c.call != nil {
+		dst = appendToolCall(dst, *c.call)
+	}
+	dst = append(dst, `],"invalid_tool_calls":[],"tool_call_chunks":[`...)
 	if c.call != nil {
 		dst = appendToolCallChunk(dst, *c.call)
 	}
@@ -107,6 +112,22 @@ func (m *streamed) appendChunk(dst []byte, c chunk) []byte {
 		return append(dst, m.afterText...)
 	}
 	return m.appendTail(dst, c)
+}
+
+// appendToolCall appends the call that a chunk brings whole; nothing for a piece
+// of one, which readers put together from the pieces.
+func appendToolCall(dst []byte, c toolCallChunk) []byte {
+	var args bytes.Buffer
+	if c.id == "" || c.name == "" || json.Compact(&args, []byte(c.args)) != nil || !bytes.HasPrefix(args.Bytes(), []byte("{")) {
+		return dst
+	}
+	dst = append(dst, `{"name":`...)
+	dst = appendString(dst, c.name)
+	dst = append(dst, `,"args":`...)
+	dst = append(dst, args.Bytes()...)
+	dst = append(dst, `,"id":`...)
+	dst = appendString(dst, c.id)
+	return append(dst, `,"type":"tool_call"}`...)
 }
 
 func appendToolCallChunk(dst []byte, c toolCallChunk) []byte {

@@ -70,6 +70,7 @@ func TestToolCallsStreamAsChunks(t *testing.T) {
 		`[{"name":"u","args":"{}","id":"c2","index":1,"type":"tool_call_chunk"}]`,
 		`[]`,
 	}, fields(got, "tool_call_chunks"))
+	require.Equal(t, []string{`[]`, `[]`, `[]`, `[{"name":"u","args":{},"id":"c2","type":"tool_call"}]`, `[]`}, fields(got, "tool_calls"), "a call that comes whole")
 	require.Equal(t, []string{"", "", "", "", `{"input_tokens":1,"output_tokens":2,"total_tokens":3}`}, fields(got, "usage_metadata"))
 	require.Equal(t, []string{`{"first":1}`, `{}`, `{}`, `{}`, `{"last":2}`}, fields(got, "response_metadata"))
 	require.Equal(t, `"bot"`, string(got[3]["name"]))
