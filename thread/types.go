@@ -111,7 +111,8 @@ type Run struct {
 	Error     json.RawMessage // {"error","message"} of a failed run
 	// Resumes lists the interrupt ids that the run answers.
 	Resumes []string
-	// BaseCheckpoint is the thread's head when the run was admitted (for rollback).
+	// BaseCheckpoint is the thread's head when the run was admitted, and from its start on the head it
+	// started from: where a rollback leads back to.
 	BaseCheckpoint string
 	// Principal is who created the run.
 	Principal string

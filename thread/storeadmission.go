@@ -1,0 +1,74 @@
+package thread
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/parley-dev/parley/agent"
+)
+
+// Admission asks for a run.
+type Admission struct {
+	Run Run
+	// CreateThread, when set, is stored first if the thread does not exist.
+	CreateThread *Thread
+	// ThreadMetadata and ThreadConfig are merged into the thread.
+	ThreadMetadata Metadata
+	ThreadConfig   json.RawMessage
+	// Strategy decides on inflight runs: reject (ErrBusy), enqueue, interrupt, rollback. A resume ignores it.
+	Strategy string
+	// Resume, when set, is checked and stored whole.
+	Resume *ResumeAdmission
+	// DropsPending: new input discards the pending superstep; its interrupts become superseded.
+	DropsPending bool
+	// IdempotencyKey, when set, makes the admission repeatable for KeyTTL.
+	IdempotencyKey string
+	KeyTTL         time.Duration
+	// Fingerprint and the window make a repeat without a key (decisions 9): equal Fingerprint of the newest
+	// run, not ended, at most Window old. "" for never.
+	Fingerprint string
+	Window      time.Duration
+	// Claim, when set, claims the run in the same transition if nothing else of the
+	// thread is inflight and the run may start at once (decisions 5).
+	Claim *Claim
+	// WakeAt is for queues: the run's NotBefore.
+}
+
+// ResumeAdmission is the part of an admission that answers interrupts.
+type ResumeAdmission struct {
+	ExpectHead       string
+	ExpectGeneration int64 // 0: not checked
+	Answers          []agent.Answer
+	// Writes is the command's record (update, goto) on the head; nil for none.
+	Writes *agent.TaskRecord
+	// Fingerprint identifies equal answers by the same principal (decisions 8, "Repeat").
+	Fingerprint string
+}
+
+// Admitted is the result of AdmitRun.
+type Admitted struct {
+	Run    Run
+	Thread Thread
+	// Repeat: the run existed already; nothing was stored.
+	Repeat bool
+	// ThreadCreated: CreateThread was stored.
+	ThreadCreated bool
+	// Lease is set when Admission.Claim was granted. Run still reads as pending, as
+	// it was admitted.
+	Lease *Lease
+	// Cancelled are inflight runs that the strategy ended or marked.
+	Cancelled []Run
+}
+
+// AlreadyDecidedError says that an interrupt was answered before, differently (decisions 8).
+type AlreadyDecidedError struct {
+	InterruptID string
+	Answer      agent.Answer
+}
+
+func (e *AlreadyDecidedError) Error() string {
+	return "interrupt " + e.InterruptID + " was already decided"
+}
+
+// Unwrap makes errors.Is(err, ErrConflict) false on purpose: a reload does not help.
+func (e *AlreadyDecidedError) Unwrap() error { return nil }

@@ -1,0 +1,127 @@
+package thread
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/parley-dev/parley/agent"
+)
+
+// Runs are the transitions of runs.
+type Runs interface {
+	// AdmitRun stores a new run, or finds that the request is a repeat. One transition: creates the thread if
+	// asked to; checks inflight runs against the strategy; for a resume checks head, generation and that no
+	// answer exists for the ids, and stores answers and command writes; supersedes pending interrupts if new
+	// input drops them; sets the thread's status, metadata and config.
+	AdmitRun(ctx context.Context, a Admission) (Admitted, error)
+	GetRun(ctx context.Context, threadID, runID string) (Run, error)
+	// FindRun finds a run without its thread.
+	FindRun(ctx context.Context, runID string) (Run, error)
+	ListRuns(ctx context.Context, threadID string, q RunQuery) ([]Run, error)
+	// DeleteRun removes the run, its log and the checkpoints whose metadata.run_id is the run's. The owner of a
+	// running one is fenced, and the thread goes back to where it was before.
+	DeleteRun(ctx context.Context, threadID, runID string) error
+	// ClaimRun leases the next run that may start: oldest pending run of a thread on which nothing runs and
+	// whose NotBefore has passed, or a running one whose lease ran out (attempt + 1). ok is false when there is none.
+	ClaimRun(ctx context.Context, c Claim) (run Run, lease Lease, ok bool, err error)
+	// NextDue tells when the next delayed run or lease expiry is due; zero when there is none.
+	NextDue(ctx context.Context) (time.Time, error)
+	// Renew extends the lease and tells what the owner must know: the run's cancel action.
+	Renew(ctx context.Context, l Lease, d time.Duration) (expires time.Time, cancel string, err error)
+	// ReserveNumbers extends the reserved ranges by n (decisions 2).
+	ReserveNumbers(ctx context.Context, l Lease, n int64) (Lease, error)
+	// Commit stores one transition of a leased run (agent.Commit in stored form). Repeating a commit id is a
+	// no-op, also when it ended the run. ErrFenced, or ErrConflict for a checkpoint id that isn't above the head.
+	Commit(ctx context.Context, l Lease, c Commit) error
+	// ReleaseRun gives a leased run back unfinished (shutdown), so that another worker claims it at once. Its
+	// next attempt doesn't count against Claim.MaxAttempts.
+	ReleaseRun(ctx context.Context, l Lease) error
+	// RequestCancel cancels: a pending run ends (interrupt) or is removed (rollback) at once, a running one is
+	// marked. It returns the run as it is then; a finished run is left alone.
+	RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (Run, error)
+	// Rollback removes a leased run instead of ending it, its log and checkpoints, and recomputes head and
+	// status of the thread. Questions that it answered wait again; numbers that it used are not given again.
+	Rollback(ctx context.Context, l Lease) error
+	// EditState stores checkpoints made by a state update; ErrBusy while a run is inflight, ErrConflict when
+	// the head of the namespace isn't ExpectHead. Pending interrupts of replaced checkpoints are superseded.
+	EditState(ctx context.Context, e StateEdit) error
+	// Inflight lists pending and running runs of a thread, oldest first.
+	Inflight(ctx context.Context, threadID string) ([]Run, error)
+	// PendingInterrupts lists the open questions of a thread.
+	PendingInterrupts(ctx context.Context, threadID string) ([]OpenInterrupt, error)
+	// Answers returns the accepted answers to the given interrupts.
+	Answers(ctx context.Context, threadID string, ids []string) (map[string]agent.Answer, error)
+	// ExpireLogs drops the logs of finished, non-suspended executions that ended before the given time.
+	ExpireLogs(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// RunQuery filters runs.
+type RunQuery struct {
+	Status RunStatus
+	Limit  int
+	Offset int
+}
+
+// Claim asks for work.
+type Claim struct {
+	Worker  string
+	Lease   time.Duration
+	Reserve int64 // numbers to reserve, default 1<<20
+	// MaxAttempts ends a run as error instead of claiming it once more (default 3).
+	MaxAttempts int
+	// RunID, when set, asks for that run only.
+	RunID string
+}
+
+// Commit is agent.Commit in stored form, with numbered events.
+type Commit struct {
+	// ID makes the commit idempotent. It ends in a counter; what precedes that is the same for all commits of a lease.
+	ID          string
+	Checkpoints []agent.CheckpointRecord
+	Tasks       []agent.TaskRecord
+	Steps       []agent.StepRecord
+	// Entries are log entries, deltas that waited included, in order.
+	Entries []Entry
+	// Finish, when set, ends the run: status of run and thread, counters set back from the reserved range.
+	Finish *Finish
+	// Sync asks for full durability of the commit (all but batches of deltas).
+	Sync bool
+}
+
+// Finish ends a run.
+type Finish struct {
+	Status    RunStatus
+	Suspended bool
+	// HasNext: the head has unfinished tasks, so that the thread becomes interrupted.
+	HasNext bool
+	Error   json.RawMessage
+	At      time.Time
+	// Webhook, when set, goes to the outbox in the same transition.
+	Webhook *Delivery
+	// DropThread: a stateless run's thread is due for removal.
+	DropThread bool
+}
+
+// StateEdit is a state update from outside.
+type StateEdit struct {
+	ThreadID    string
+	NS          string
+	ExpectHead  string
+	Checkpoints []agent.CheckpointRecord
+	Tasks       []agent.TaskRecord
+	At          time.Time
+}
+
+// OpenInterrupt is a stored question and what became of it.
+type OpenInterrupt struct {
+	agent.InterruptInfo
+	ThreadID     string
+	RunID        string
+	NS           string
+	CheckpointID string
+	TaskID       string
+	Generation   int64
+	CreatedAt    time.Time
+	Status       string // pending, answered, superseded
+}
