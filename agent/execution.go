@@ -39,6 +39,8 @@ type Execution struct {
 	Items Items
 	Clock Clock
 	IDs   IDs
+	// Panicked is told of a node's panic with the stack, which clients don't see; may be nil.
+	Panicked func(node string, value any, stack []byte)
 }
 
 // Outcome is how a run ended.

@@ -139,7 +139,7 @@ func TestPanicOfANodeIsAnError(t *testing.T) {
 	res, err := agenttest.New(g).Run(t.Context(), x())
 	require.NoError(t, err)
 	require.Equal(t, "error", res.Status)
-	require.Contains(t, res.Err.Message, "oops")
+	require.Equal(t, `panic in node "n": oops`, res.Err.Message, "clients see no stack")
 }
 
 func TestCancelStoresHowFarTheRunCame(t *testing.T) {

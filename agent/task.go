@@ -142,7 +142,10 @@ var errNodeTimeout = errors.New("agent: node timeout")
 func (c *taskContext) call(n *node) (update Update, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in node %q: %v\n%s", n.name, p, debug.Stack())
+			err = fmt.Errorf("panic in node %q: %v", n.name, p)
+			if c.exec.Panicked != nil {
+				c.exec.Panicked(n.name, p, debug.Stack())
+			}
 		}
 	}()
 	return n.run(c, c.loop.inputFor(c.planned))

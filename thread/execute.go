@@ -95,6 +95,9 @@ func (s *Service) execution(ctx context.Context, a *active, cfg agent.Config) (a
 		InterruptBefore: nodeNames(run.Kwargs.InterruptBefore), InterruptAfter: nodeNames(run.Kwargs.InterruptAfter),
 		Ephemeral: run.Kwargs.Temporary, ExitOnly: run.Kwargs.Durability == "exit",
 		Reader: reader, Recorder: a.recorder, Items: s.items(), Clock: s.clock, IDs: newThreadIDs(s.clock, above),
+		Panicked: func(node string, value any, stack []byte) {
+			s.log.Error("a node panicked", "run", run.ID, "thread", run.ThreadID, "node", node, "panic", value, "stack", string(stack))
+		},
 	}
 	if exec.CheckpointID == above {
 		exec.CheckpointID = "" // the head, addressed, is as none

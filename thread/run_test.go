@@ -1,9 +1,11 @@
 package thread_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -410,4 +412,20 @@ func TestAdmissionAndClaimAreOneTransitionWhileAWorkerIsFree(t *testing.T) {
 	require.Equal(t, thread.RunSuccess, b.wait(one).Status)
 	require.Equal(t, thread.RunSuccess, b.wait(two).Status)
 	require.EqualValues(t, 1, g.claims.Load())
+}
+
+func TestPanicOfANodeIsLoggedWithItsStackAndShownWithoutIt(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	g := agent.NewGraph[board]("panics").
+		Node("n", func(agent.Context, board) (agent.Update, error) { panic("oops") }).
+		Edge(agent.Start, "n").MustCompile()
+	b := setup(t, with(func(o *thread.Options) {
+		o.Logger, o.Agents = slog.New(slog.NewTextHandler(&log, nil)), []agent.Agent{g}
+	}))
+	run := b.run(input(b.thread(), "panics", `{}`))
+	b.stop()
+	require.JSONEq(t, `{"error":"Error","message":"panic in node \"n\": oops"}`, string(run.Error))
+	require.Contains(t, log.String(), "run_test.go")
+	require.Contains(t, log.String(), run.ID)
 }
