@@ -193,7 +193,7 @@ func TestManyStreamsShareOneHTTP2Connection(t *testing.T) {
 			var streams []*reading
 			for range 20 {
 				res := send(http.MethodPost, "/runs/stream", `{"assistant_id":"slow","input":{"wait":600},"stream_mode":"custom"}`)
-				r := &reading{t, res, bufio.NewReader(res.Body)}
+				r := newReading(t, res)
 				require.Equal(t, []string{"metadata", "custom"}, events(r.frames(2)))
 				streams = append(streams, r)
 			}

@@ -193,7 +193,11 @@ func (c *client) read(method, path, body string) *reading {
 	res := c.open(ctx, method, path, body)
 	c.t.Cleanup(func() { cancel(); _ = res.Body.Close() })
 	require.Equal(c.t, http.StatusOK, res.StatusCode)
-	return &reading{c.t, res, bufio.NewReader(res.Body)}
+	return newReading(c.t, res)
+}
+
+func newReading(t *testing.T, res *http.Response) *reading {
+	return &reading{t, res, bufio.NewReader(res.Body)}
 }
 
 // next reads one event. io.EOF is the clean end; comments are passed over.
