@@ -183,6 +183,31 @@ func TestAnsweredQuestionIsGoneWhenTheCallReturns(t *testing.T) {
 	})
 }
 
+// D-30: a second tab that follows the thread learns that a question was answered
+// elsewhere as soon as it was: with the resumed run comes the state without it.
+func TestSecondTabLearnsOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	l.gate("pay")
+	c := labServer(t, l.approve())
+	id := c.thread()
+	tab := c.read(http.MethodGet, "/threads/"+id+"/stream", "")
+	c.post("/threads/"+id+"/runs/wait", `{"assistant_id":"approve","input":{"note":"n"}}`).ok()
+	frames := tab.frames(3)
+	question, ok := frames[2].notice()
+	require.True(t, ok)
+	run := c.start(id, resumeBody("approve", question[0], `1`))
+	frames = tab.frames(2)
+	require.Equal(t, []string{"metadata", "values"}, events(frames))
+	require.Equal(t, run, frames[0].json(t)["run_id"])
+	_, ok = frames[1].notice()
+	require.False(t, ok)
+	require.Equal(t, "n", frames[1].json(t)["note"])
+	require.Zero(t, l.count("pay:"+id), "while the resumed run is still at work")
+	l.gate("pay").open()
+	c.wait(id, run)
+}
+
 // D-23: who answers in the very moment a question is shown is never refused.
 func TestImmediateAnswersAreNeverRefused(t *testing.T) {
 	t.Parallel()
