@@ -79,14 +79,12 @@ type leased struct {
 func startRun(ctx context.Context, s thread.Store) (*leased, error) {
 	t := benchThread(0)
 	run := thread.Run{ID: newUUID(), ThreadID: t.ID, GraphID: "echo", AssistantID: newUUID(), CreatedAt: time.Now()}
-	if _, err := s.AdmitRun(ctx, thread.Admission{Run: run, CreateThread: &t, Strategy: "reject"}); err != nil {
+	admitted, err := s.AdmitRun(ctx, thread.Admission{Run: run, CreateThread: &t, Strategy: "reject", Claim: &thread.Claim{Worker: "bench"}})
+	if err != nil {
 		return nil, err
 	}
-	_, lease, ok, err := s.ClaimRun(ctx, thread.Claim{Worker: "bench", RunID: run.ID})
-	if err != nil || !ok {
-		return nil, errors.Join(err, fmt.Errorf("claim: %v", ok))
-	}
-	return &leased{lease: lease, pos: lease.NextPos, seq: lease.NextSeq}, nil
+	l := *admitted.Lease
+	return &leased{lease: l, pos: l.NextPos, seq: l.NextSeq}, nil
 }
 
 func (l *leased) deltas(n int) []thread.Entry {

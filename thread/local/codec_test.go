@@ -105,7 +105,7 @@ func TestUUIDsSortAsTheirTextDoes(t *testing.T) {
 func TestDigestsDoNotDependOnSpelling(t *testing.T) {
 	t.Parallel()
 	d := func(key, value string) int64 {
-		v, ok := digest(key, json.RawMessage(value))
+		v, ok := digest(7, key, json.RawMessage(value))
 		require.True(t, ok, value)
 		return v
 	}
@@ -113,8 +113,10 @@ func TestDigestsDoNotDependOnSpelling(t *testing.T) {
 	require.Equal(t, d("k", `"a"`), d("k", ` "a" `))
 	require.NotEqual(t, d("k", `"1"`), d("k", `1`))
 	require.NotEqual(t, d("k", `1`), d("l", `1`))
+	other, _ := digest(8, "k", json.RawMessage("1"))
+	require.NotEqual(t, d("k", `1`), other, "each database has digests of its own")
 	for _, unindexed := range []string{"", "null", "{}", "[1]"} {
-		_, ok := digest("k", json.RawMessage(unindexed))
+		_, ok := digest(7, "k", json.RawMessage(unindexed))
 		require.False(t, ok, unindexed)
 	}
 }

@@ -37,6 +37,7 @@ type Store struct {
 	log    *slog.Logger
 	clock  func() time.Time
 	counts *counts
+	seed   uint64 // of digests of metadata
 	closed sync.Once
 }
 
@@ -99,6 +100,9 @@ func (s *Store) open(path string, memory bool) error {
 	}
 	if err == nil {
 		err = migrate(c)
+	}
+	if err == nil {
+		s.seed, err = readSeed(c)
 	}
 	if err == nil {
 		// The directory is ours alone, so whoever held a lease is gone.

@@ -9,6 +9,12 @@ var migrations = []string{schemaV1}
 // schemaV1: times are microseconds since the epoch, 0 for none. Keys named k
 // are integers of this database; see keys.go for how they are made.
 const schemaV1 = `
+CREATE TABLE settings(
+	name TEXT PRIMARY KEY,
+	value NOT NULL
+) WITHOUT ROWID;
+INSERT INTO settings VALUES('digest_seed', random());
+
 CREATE TABLE threads(
 	k INTEGER PRIMARY KEY,
 	id NOT NULL UNIQUE,

@@ -14,7 +14,9 @@ const everyThread = 0
 
 // digest is the index key of a metadata key with a scalar value. ok is false
 // for objects and arrays, which aren't indexed, and for null, which never matches.
-func digest(key string, value json.RawMessage) (d int64, ok bool) {
+// The seed is the database's own and secret, so that nobody can make up metadata
+// with the digest of other metadata.
+func digest(seed uint64, key string, value json.RawMessage) (d int64, ok bool) {
 	v := bytes.TrimSpace(value)
 	if len(v) == 0 {
 		return 0, false
@@ -32,20 +34,23 @@ func digest(key string, value json.RawMessage) (d int64, ok bool) {
 			v = append(v, '"')
 		}
 	}
-	h := xxh3.New()
-	_, _ = h.WriteString(key) // it can't fail
-	_, _ = h.Write([]byte{0})
-	_, _ = h.Write(v)
-	d = int64(h.Sum64())
+	b := make([]byte, 0, 128)
+	b = append(append(append(b, key...), 0), v...)
+	d = int64(xxh3.HashSeed(b, seed))
 	return d, d != everyThread
 }
 
+func readSeed(c *conn) (seed uint64, err error) {
+	_, err = c.one(func(r *rows) { seed = uint64(r.int(0)) }, `SELECT value FROM settings WHERE name='digest_seed'`)
+	return seed, err
+}
+
 // digests lists the index keys of a thread's metadata.
-func digests(m thread.Metadata) []int64 {
+func (s *Store) digests(m thread.Metadata) []int64 {
 	list := make([]int64, 0, len(m)+1)
 	list = append(list, everyThread)
 	for k, v := range m {
-		if d, ok := digest(k, v); ok {
+		if d, ok := digest(s.seed, k, v); ok {
 			list = append(list, d)
 		}
 	}
@@ -62,7 +67,7 @@ func (s *Store) indexThread(t *tx, row threadRow, m thread.Metadata) error {
 	if row.temporary {
 		return nil
 	}
-	list := digests(m)
+	list := s.digests(m)
 	for _, d := range list {
 		if _, err := t.exec(insertMeta, d, row.created, row.k); err != nil {
 			return err
@@ -77,7 +82,7 @@ func (s *Store) unindexThread(t *tx, row threadRow, m thread.Metadata) error {
 	if row.temporary {
 		return nil
 	}
-	list := digests(m)
+	list := s.digests(m)
 	for _, d := range list {
 		if _, err := t.exec(deleteMeta, d, row.created, row.k); err != nil {
 			return err
@@ -93,11 +98,11 @@ func (s *Store) reindexThread(t *tx, row threadRow, old, new thread.Metadata) er
 		return nil
 	}
 	have := map[int64]bool{}
-	for _, d := range digests(old) {
+	for _, d := range s.digests(old) {
 		have[d] = true
 	}
 	var added, removed []int64
-	for _, d := range digests(new) {
+	for _, d := range s.digests(new) {
 		if !have[d] {
 			added = append(added, d)
 		}

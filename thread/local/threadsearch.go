@@ -23,7 +23,7 @@ type search struct {
 // index doesn't say everything.
 func (s *Store) SearchThreads(ctx context.Context, q thread.ThreadQuery) (list []thread.Thread, total int, err error) {
 	se := search{q: q, exact: true}
-	se.plan()
+	se.plan(s.seed)
 	if se.countable() {
 		if total, err = s.total(ctx, se.indexed[0]); err != nil || q.CountOnly || total == 0 {
 			return nil, total, err
@@ -64,16 +64,16 @@ func (se *search) find(c *conn, total int) (list []thread.Thread, n int, err err
 }
 
 // plan collects the digests.
-func (se *search) plan() {
+func (se *search) plan(seed uint64) {
 	for k, v := range se.q.Metadata {
-		if d, ok := digest(k, v); ok {
+		if d, ok := digest(seed, k, v); ok {
 			se.indexed = append(se.indexed, d)
 		} else {
 			se.exact = false
 		}
 	}
 	for k, v := range se.q.Filter {
-		if d, ok := digest(k, filterValue(v)); ok {
+		if d, ok := digest(seed, k, filterValue(v)); ok {
 			se.indexed = append(se.indexed, d)
 		} else {
 			se.exact = false
