@@ -13,8 +13,8 @@ type document struct {
 	value    any
 }
 
-// mask is a difference that is meant. Where it applies it makes both sides
-// equal, and reports that it changed something.
+// mask is a difference that is meant. It turns one side into what the other has
+// to be, and reports whether it changed something.
 type mask struct {
 	name string
 	// why says why Parley differs, and where that is decided.
@@ -27,15 +27,19 @@ type mask struct {
 var masks = []mask{
 	{
 		name: "what the server says of itself",
-		why:  "versions, addresses and tracing marks of the recorded server and its libraries (spec/rest-api.md 3.6)",
+		why:  "addresses and tracing marks of the recorded server and its libraries (spec/rest-api.md 3.6)",
+		apply: recorded(func(_ *document, o object) bool {
+			return o.drop("langgraph_api_url", "ls_integration", "ls_agent_type", "versions")
+		}),
+	},
+	{
+		name: "versions and providers",
+		why:  "each side has its own",
 		apply: each(func(_ *document, o object) bool {
 			changed := false
-			for _, key := range []string{"langgraph_api_url", "ls_integration", "ls_agent_type", "versions"} {
-				changed = o.drop(key) || changed
-			}
 			for _, key := range []string{"langgraph_version", "ls_provider"} {
 				if _, ok := o[key]; ok {
-					changed = o.set(key, "")
+					o[key], changed = "", true
 				}
 			}
 			return changed
@@ -43,32 +47,36 @@ var masks = []mask{
 	},
 	{
 		name:  "metadata of tool messages",
-		why:   "held the library's versions; no key of a message (spec/rest-api.md 5.3)",
-		apply: each(func(d *document, o object) bool { return o["type"] == "tool" && o.drop("metadata") }),
+		why:   "holds the versions of the recorded libraries; no key of a message (spec/rest-api.md 5.3)",
+		apply: recorded(func(_ *document, o object) bool { return o["type"] == "tool" && o.drop("metadata") }),
 	},
 	{
-		name: "tool_call_chunks of whole messages",
-		why:  "only chunks have them (spec/rest-api.md 5.3)",
-		apply: each(func(d *document, o object) bool {
-			return d.kind != "messages" && o.drop("tool_call_chunks")
-		}),
+		name:  "tool_call_chunks of whole messages",
+		why:   "only chunks have them (spec/rest-api.md 5.3)",
+		apply: recorded(func(d *document, o object) bool { return d.kind != "messages" && o.drop("tool_call_chunks") }),
 	},
 	{
 		name: "error of finished tasks",
 		why:  "the recorded version has none, the present one has it (spec/rest-api.md 4.3)",
 		apply: each(func(d *document, o object) bool {
-			_, finished := o["result"]
-			return finished && (d.kind == "tasks" || d.kind == "debug") && o.drop("error")
+			if _, finished := o["result"]; !finished || d.kind != "tasks" && d.kind != "debug" {
+				return false
+			}
+			if failure, ok := o["error"]; d.recorded == ok || !d.recorded && failure == nil {
+				return false
+			}
+			o["error"] = nil
+			return true
 		}),
 	},
 	{
 		name: "path of tasks of a Send",
 		why:  "the present version has a third element (spec/rest-api.md 5.1)",
-		apply: each(func(_ *document, o object) bool {
+		apply: recorded(func(_ *document, o object) bool {
 			changed := false
 			for _, key := range []string{"path", "langgraph_path"} {
-				if path, ok := o[key].([]any); ok && len(path) == 3 && path[2] == false {
-					o[key], changed = path[:2], true
+				if path, ok := o[key].([]any); ok && len(path) == 2 && path[0] == "__pregel_push" {
+					o[key], changed = append(path[:2:2], false), true
 				}
 			}
 			return changed
@@ -77,7 +85,7 @@ var masks = []mask{
 	{
 		name: "form of message ids",
 		why:  "ids of messages without one are derived from their task, whichever modes are on (spec/runtime.md 4.5)",
-		apply: each(func(_ *document, o object) bool {
+		apply: recorded(func(_ *document, o object) bool {
 			id, ok := o["id"].(string)
 			short := modelID.ReplaceAllString(id, "$1")
 			if !ok || id == short {
@@ -90,15 +98,19 @@ var masks = []mask{
 	{
 		name: "result of an answered task in histories",
 		why:  "the present version shows it beside the interrupt (spec/rest-api.md 5.1)",
-		apply: each(func(d *document, o object) bool {
+		apply: ours(func(d *document, o object) bool {
 			asked, ok := o["interrupts"].([]any)
-			return d.kind == "history" && ok && len(asked) > 0 && o["result"] != nil && o.set("result", nil)
+			if d.kind != "history" || !ok || len(asked) == 0 || o["result"] == nil {
+				return false
+			}
+			o["result"] = nil
+			return true
 		}),
 	},
 	{
 		name: "ids of the messages in a Send",
 		why:  "the recorded library stamps them on some after it has shown the task's start",
-		apply: each(func(d *document, o object) bool {
+		apply: recorded(func(d *document, o object) bool {
 			input, ok := o["input"].(map[string]any)
 			messages, list := input["messages"].([]any)
 			_, call := input["lg_tool_call"]
@@ -115,7 +127,7 @@ var masks = []mask{
 	{
 		name: "checkpoint_map in the metadata of nested checkpoints",
 		why:  "the same as parents beside it (spec/rest-api.md 5.1)",
-		apply: each(func(_ *document, o object) bool {
+		apply: recorded(func(_ *document, o object) bool {
 			_, metadata := o["parents"]
 			return metadata && o.drop("checkpoint_map")
 		}),
@@ -149,15 +161,22 @@ func eventName(name string, recorded bool) string {
 
 type object map[string]any
 
-func (o object) drop(key string) bool {
-	_, ok := o[key]
-	delete(o, key)
-	return ok
+func (o object) drop(keys ...string) bool {
+	before := len(o)
+	for _, key := range keys {
+		delete(o, key)
+	}
+	return len(o) < before
 }
 
-func (o object) set(key string, value any) bool {
-	o[key] = value
-	return true
+// recorded applies a change to every object of a recorded document.
+func recorded(change func(d *document, o object) bool) func(*document) bool {
+	return func(d *document) bool { return d.recorded && each(change)(d) }
+}
+
+// ours applies a change to every object of a document of this server.
+func ours(change func(d *document, o object) bool) func(*document) bool {
+	return func(d *document) bool { return !d.recorded && each(change)(d) }
 }
 
 // each applies a change to every object of a document.

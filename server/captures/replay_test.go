@@ -1,18 +1,9 @@
 package captures_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
-	"maps"
 	"net/http"
-	"net/http/httptest"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,45 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	graphs "github.com/parley-dev/parley/agent/conformance"
-	"github.com/parley-dev/parley/server"
-	"github.com/parley-dev/parley/server/conformance"
 	"github.com/parley-dev/parley/stream/classic/capturetest"
-	"github.com/parley-dev/parley/thread"
 )
-
-// mainSet is the server that the set "main" was recorded from, with its configuration.
-func mainSet() server.Options {
-	return server.Options{
-		Agents: graphs.MainSet(), Routes: conformance.Routes(),
-		GraphDefaults: map[string]thread.GraphDefault{
-			"agent":          {Config: json.RawMessage(`{"configurable":{"model_name":"openai"}}`)},
-			"simple_runtime": {Context: json.RawMessage(`{"model":"unknown"}`)},
-		},
-	}
-}
-
-// reactSet serves the graphs of the set "react" that have a recording here.
-func reactSet() server.Options {
-	return server.Options{Agents: append(graphs.ProtocolSet(), reactGraphs()...)}
-}
-
-// serve starts a server in memory and returns its address.
-func serve(t *testing.T, o server.Options) string {
-	t.Helper()
-	o.Ephemeral, o.Logger = true, slog.New(slog.NewTextHandler(io.Discard, nil))
-	s, err := server.New(o)
-	require.NoError(t, err)
-	require.NoError(t, s.Start(t.Context()))
-	h := httptest.NewServer(s.Handler())
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		require.NoError(t, s.Shutdown(ctx))
-		h.Close()
-	})
-	return h.URL
-}
 
 // player sends the requests of a capture and compares the replies with the
 // recorded ones. Both sides are numbered alike, so that the ids in a later
@@ -193,52 +147,6 @@ func (p *player) compare(where string, theirs, ours any) {
 	}
 }
 
-// diff lists where two JSON values differ.
-func diff(path string, theirs, ours any) []string {
-	var out []string
-	switch theirs := theirs.(type) {
-	case map[string]any:
-		ours, ok := ours.(map[string]any)
-		if !ok {
-			break
-		}
-		for _, key := range slices.Sorted(maps.Keys(theirs)) {
-			if mine, ok := ours[key]; ok {
-				out = append(out, diff(path+"."+key, theirs[key], mine)...)
-			} else {
-				out = append(out, fmt.Sprintf("%s.%s: missing here, recorded %v", path, key, text(theirs[key])))
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(ours)) {
-			if _, ok := theirs[key]; !ok {
-				out = append(out, fmt.Sprintf("%s.%s: only here, %v", path, key, text(ours[key])))
-			}
-		}
-		return out
-	case []any:
-		ours, ok := ours.([]any)
-		if !ok || len(ours) != len(theirs) {
-			break
-		}
-		for i := range theirs {
-			out = append(out, diff(fmt.Sprintf("%s[%d]", path, i), theirs[i], ours[i])...)
-		}
-		return out
-	}
-	if !reflect.DeepEqual(theirs, ours) {
-		out = append(out, fmt.Sprintf("%s: recorded %s, here %s", path, text(theirs), text(ours)))
-	}
-	return out
-}
-
-func text(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
-}
-
 func (p *player) send(method, path, body string) *http.Response {
 	p.t.Helper()
 	t := p.t
@@ -253,52 +161,4 @@ func (p *player) send(method, path, body string) *http.Response {
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	return res
-}
-
-// readReply reads a JSON reply; a text becomes a string, an empty body nothing.
-func readReply(t *testing.T, res *http.Response) json.RawMessage {
-	t.Helper()
-	defer res.Body.Close() //nolint:errcheck // read to its end
-	body, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	if len(body) > 0 && !json.Valid(body) {
-		body, err = json.Marshal(string(body))
-		require.NoError(t, err)
-	}
-	return body
-}
-
-// openStream reads a stream frame by frame.
-type openStream struct {
-	t     *testing.T
-	res   *http.Response
-	lines *bufio.Reader
-	read  bytes.Buffer
-	count int
-}
-
-func newStream(t *testing.T, res *http.Response) *openStream {
-	return &openStream{t: t, res: res, lines: bufio.NewReader(res.Body)}
-}
-
-// until reads until n frames have come.
-func (s *openStream) until(n int) {
-	s.t.Helper()
-	for s.count < n {
-		line, err := s.lines.ReadString('\n')
-		require.NoError(s.t, err)
-		s.read.WriteString(line)
-		if line == "\n" {
-			s.count++
-		}
-	}
-}
-
-// rest reads to the end and returns the whole body, without heartbeats.
-func (s *openStream) rest() string {
-	s.t.Helper()
-	defer s.res.Body.Close() //nolint:errcheck // read to its end
-	_, err := io.Copy(&s.read, s.lines)
-	require.NoError(s.t, err)
-	return strings.ReplaceAll(s.read.String(), ": heartbeat\n", "")
 }
