@@ -34,3 +34,24 @@ func DecodePayload(k Kind, b []byte) (any, error) {
 	}
 	return p, nil
 }
+
+// StateReference is the id of the checkpoint, of the event's namespace, whose
+// state stands behind a payload that was read from the log; "" for one that has
+// all it needs.
+func StateReference(payload any) string {
+	switch v := payload.(type) {
+	case *ValuesNote:
+		if v.State == nil && v.Inline == nil {
+			return v.CheckpointID
+		}
+	case *CheckpointDetail:
+		if v.State == nil && v.Inline == nil {
+			return v.CheckpointID
+		}
+	case TaskStart:
+		if v.State == nil && (len(v.Input) == 0 || string(v.Input) == "null") {
+			return v.CheckpointID
+		}
+	}
+	return ""
+}

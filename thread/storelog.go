@@ -27,4 +27,7 @@ type Log interface {
 	ReadRunLog(ctx context.Context, threadID, runID string, after int64, limit int) ([]Entry, error)
 	// LogStart returns the Pos of the oldest entry kept; 0 for an empty log.
 	LogStart(ctx context.Context, threadID string) (int64, error)
+	// LogEnd returns the Pos and Seq of the newest entry that was stored for the
+	// thread, whether the log still has it or not; both 0 when there never was one.
+	LogEnd(ctx context.Context, threadID string) (pos, seq int64, err error)
 }

@@ -5,80 +5,18 @@ import (
 	"maps"
 	"slices"
 	"time"
-	"unicode/utf8"
+
+	"github.com/parley-dev/parley/stream/frame"
 )
 
-const hexDigits = "0123456789abcdef"
+func appendString(dst []byte, text string) []byte { return frame.AppendString(dst, text) }
 
-// appendString appends text as a JSON string. Unlike encoding/json it leaves
-// <, > and & alone, as other servers of this API do; U+2028 and U+2029 are escaped.
-func appendString(dst []byte, text string) []byte {
-	dst = append(dst, '"')
-	plain := 0 // text[plain:i] needs no escape
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c < utf8.RuneSelf {
-			dst = append(dst, text[plain:i]...)
-			dst = appendEscaped(dst, c)
-			i++
-			plain = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			dst = append(append(dst, text[plain:i]...), `\ufffd`...)
-			plain = i + size
-		case r == '\u2028' || r == '\u2029':
-			dst = append(append(dst, text[plain:i]...), `\u202`...)
-			dst = append(dst, hexDigits[r&0xF])
-			plain = i + size
-		}
-		i += size
-	}
-	return append(append(dst, text[plain:]...), '"')
-}
+func appendStrings(dst []byte, texts []string) []byte { return frame.AppendStrings(dst, texts) }
 
-func appendEscaped(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	}
-	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
-}
+func absent(raw json.RawMessage) bool { return frame.Absent(raw) }
 
-// appendStrings appends a JSON array of strings; none is [].
-func appendStrings(dst []byte, texts []string) []byte {
-	dst = append(dst, '[')
-	for i, text := range texts {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, text)
-	}
-	return append(dst, ']')
-}
-
-// absent reports whether there is no value: an event read from the log has null
-// where the live one has nothing.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// appendRaw appends raw, or otherwise when there is none.
 func appendRaw(dst []byte, raw json.RawMessage, otherwise string) []byte {
-	if absent(raw) {
-		return append(dst, otherwise...)
-	}
-	return append(dst, raw...)
+	return frame.AppendRaw(dst, raw, otherwise)
 }
 
 // appendTime appends a time in milliseconds since the epoch as a JSON string.

@@ -69,7 +69,7 @@ func (p *Projection) Finished() bool { return p.finished }
 // NeedsState returns the id of the checkpoint, of the event's namespace, whose
 // state the entry refers to; "" if Project does not need it.
 func (p *Projection) NeedsState(e thread.Entry) string {
-	id := reference(e.Event.Payload)
+	id := agent.StateReference(e.Event.Payload)
 	if id == "" {
 		return ""
 	}
@@ -94,26 +94,6 @@ func (p *Projection) NeedsState(e thread.Entry) string {
 	return id
 }
 
-// reference is the id of the checkpoint whose state stands behind a payload that
-// was read from the log; "" for one that has all it needs.
-func reference(payload any) string {
-	switch v := payload.(type) {
-	case *agent.ValuesNote:
-		if v.State == nil && v.Inline == nil {
-			return v.CheckpointID
-		}
-	case *agent.CheckpointDetail:
-		if v.State == nil && v.Inline == nil {
-			return v.CheckpointID
-		}
-	case agent.TaskStart:
-		if v.State == nil && absent(v.Input) {
-			return v.CheckpointID
-		}
-	}
-	return ""
-}
-
 // Project returns the frames of the next entry. The slice is valid until the
 // next call; the frames for good, unless Recycle is called. State is the one that
 // NeedsState asked for; if it is gone, nil: then its frames are counted, not made.
@@ -122,7 +102,7 @@ func (p *Projection) Project(e thread.Entry, state *agent.State) []frame.Frame {
 	if e.Seq > 0 {
 		p.seq, p.sub = e.Seq, 0
 	}
-	p.gone = state == nil && reference(e.Event.Payload) != ""
+	p.gone = state == nil && agent.StateReference(e.Event.Payload) != ""
 	p.event(e.Event, state)
 	for i := range p.frames {
 		p.frames[i].Pos, p.frames[i].At = e.Pos, e.Event.At

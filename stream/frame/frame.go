@@ -61,12 +61,20 @@ func OpenSuffixed(dst []byte, name, suffix string) []byte {
 // Close ends the frame that starts at start with n as its id. Line ends within
 // the data, which JSON has between tokens only, become spaces.
 func Close(dst []byte, start int, n int64) ([]byte, Frame) {
+	var id [20]byte
+	dst, f := CloseID(dst, start, strconv.AppendInt(id[:0], n, 10))
+	f.N = n
+	return dst, f
+}
+
+// CloseID is Close with any id, which must have passed CheckField.
+func CloseID(dst []byte, start int, id []byte) ([]byte, Frame) {
 	OneLine(dst[dataStart(dst[start:])+start:])
 	idAt := len(dst) + 1 - start
 	dst = append(dst, idField...)
-	dst = strconv.AppendInt(dst, n, 10)
+	dst = append(dst, id...)
 	dst = append(dst, '\n', '\n')
-	return dst, Frame{Wire: dst[start:len(dst):len(dst)], idAt: idAt, N: n}
+	return dst, Frame{Wire: dst[start:len(dst):len(dst)], idAt: idAt}
 }
 
 // AppendTo appends the frame as it is.

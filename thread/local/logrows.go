@@ -154,3 +154,20 @@ func (s *Store) LogStart(ctx context.Context, threadID string) (pos int64, err e
 	})
 	return pos, err
 }
+
+// LogEnd implements thread.Log.
+func (s *Store) LogEnd(ctx context.Context, threadID string) (pos, seq int64, err error) {
+	err = s.readAll(ctx, func(c *conn) error {
+		h, err := loadHead(c, threadID)
+		if err != nil {
+			return err
+		}
+		if h.running == 0 {
+			pos, seq = h.nextPos-1, h.nextSeq-1
+			return nil
+		}
+		pos, seq, err = logEnd(c, h.k, h.startPos-1, h.startSeq-1) // the counters stand behind what is reserved
+		return err
+	})
+	return pos, seq, err
+}
