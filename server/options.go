@@ -80,6 +80,9 @@ type Options struct {
 	ShutdownGrace time.Duration
 	// NoEventIDs leaves out ids and the Location header of streams, so that clients don't reconnect (decisions 11).
 	NoEventIDs bool
+	// NoFailureText leaves the error out of the thread protocol's "failed"
+	// events, whose clients then show a text of their own (decisions 11).
+	NoFailureText bool
 	// Truncate serves POST /internal/truncate, which empties the store. For tests only.
 	Truncate bool
 

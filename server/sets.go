@@ -109,6 +109,7 @@ func merge(o *Options, add Options, name string) error {
 	}
 	o.PublicRoutes = o.PublicRoutes || add.PublicRoutes
 	o.NoEventIDs = o.NoEventIDs || add.NoEventIDs
+	o.NoFailureText = o.NoFailureText || add.NoFailureText
 	o.Truncate = o.Truncate || add.Truncate
 	return nil
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
+	"github.com/parley-dev/parley/agent/react"
 )
 
 // AgentWithStats is AgentWithTools with a tools node written by hand, which
@@ -18,7 +19,7 @@ func AgentWithStats() agent.Agent {
 		}).
 		Node("tools", func(_ agent.Context, s messagesState) (agent.Update, error) {
 			results := []message.Message{}
-			for _, call := range openCalls(s.Messages) {
+			for _, call := range react.OpenCalls(s.Messages) {
 				results = append(results, message.NewTool(call.ID, "weather", "It's 60 degrees and foggy."))
 			}
 			return add(results...), nil

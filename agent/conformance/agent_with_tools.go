@@ -5,13 +5,16 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
+	"github.com/parley-dev/parley/agent/react"
+	"github.com/parley-dev/parley/agent/tool"
 )
 
 // AgentWithTools calls a tool once and says that it is done (spec/conformance-agents.md 3.3).
 func AgentWithTools() agent.Agent {
-	available := tools{{
-		name: "weather", description: "Get the current weather for a location.", args: []string{"query"}, call: weatherTool,
-	}}
+	available, err := tool.NewSet(tool.New("weather", "Get the current weather for a location.", weatherTool))
+	if err != nil {
+		panic(err)
+	}
 	return agent.NewGraph[messagesState]("agent_with_tools").
 		Node("agent", func(_ agent.Context, s messagesState) (agent.Update, error) {
 			if last, ok := s.Messages.Last(); ok && last.Type == message.Tool {
@@ -20,15 +23,15 @@ func AgentWithTools() agent.Agent {
 			return askWeather("call_embed_1"), nil
 		}).
 		Node("tools", func(ctx agent.Context, s messagesState) (agent.Update, error) {
-			var results []message.Message
-			for _, call := range openCalls(s.Messages) {
-				result, err := available.run(ctx, call)
+			var results agent.Updates
+			for _, call := range react.OpenCalls(s.Messages) {
+				result, err := available.Run(ctx, call, nil)
 				if err != nil {
 					return nil, err
 				}
 				results = append(results, result)
 			}
-			return add(results...), nil
+			return results, nil
 		}).
 		Edge(agent.Start, "agent").
 		Branch("agent", toolsOrEnd, "tools", agent.End).
@@ -48,12 +51,10 @@ func toolsOrEnd(s messagesState) string {
 	return agent.End
 }
 
-func weatherTool(_ agent.Context, call message.ToolCall) (string, error) {
-	query, err := argument(call, "query")
-	if err != nil {
-		return "", err
-	}
-	query = strings.ToLower(query)
+func weatherTool(_ tool.Context, args struct {
+	Query string `json:"query"`
+}) (any, error) {
+	query := strings.ToLower(args.Query)
 	if strings.Contains(query, "sf") || strings.Contains(query, "san francisco") {
 		return "It's 60 degrees and foggy.", nil
 	}

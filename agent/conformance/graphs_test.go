@@ -239,8 +239,9 @@ func TestInterruptGraphKeepsAnyAnswerAsAnObject(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"approved":true}`: `{"approved":true}`,
 		`"fine"`:            `{"value":"fine"}`,
-		`[1]`:               `{"value":[1]}`,
+		`[1]`:               `[1]`,
 		`0`:                 `{"value":0}`,
+		`[]`:                `[]`,
 	} {
 		l := newLab(t, conformance.InterruptGraph())
 		r := l.run(run{input: `{"request":"Send it"}`})

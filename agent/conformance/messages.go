@@ -39,3 +39,15 @@ func truthy(raw json.RawMessage) bool {
 	}
 	return true
 }
+
+// jsString is a JSON value as JavaScript puts it into a text: a text as it is.
+func jsString(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"time"
+
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
 	"github.com/parley-dev/parley/agent/model"
@@ -8,36 +10,51 @@ import (
 )
 
 // talker answers a conversation.
-type talker func(ctx agent.Context, prompt message.List, opts ...model.Option) (message.Message, error)
+type talker func(ctx agent.Context, prompt message.List) (message.Message, error)
 
 // listModel gives the answers in turn, one code point per chunk; each thread has its own turn.
 func listModel(answers ...string) talker {
 	cursors := scripted.NewCursors()
-	return func(ctx agent.Context, prompt message.List, opts ...model.Option) (message.Message, error) {
+	return func(ctx agent.Context, prompt message.List) (message.Message, error) {
 		list := scripted.List{Answers: answers, Cursors: cursors, Key: ctx.ThreadID()}
-		return model.Generate(ctx, list, model.Request{Messages: prompt}, opts...)
+		return model.Generate(ctx, list, model.Request{Messages: prompt})
 	}
 }
 
 // numberedModel is listModel with message ids that count the thread's answers.
 func numberedModel(answers ...string) talker {
 	cursors := scripted.NewCursors()
-	return func(ctx agent.Context, prompt message.List, opts ...model.Option) (message.Message, error) {
+	return func(ctx agent.Context, prompt message.List) (message.Message, error) {
 		key := ctx.ThreadID()
 		if key == "" {
 			key = "protocol-v2-default-thread"
 		}
-		return model.Generate(ctx, scripted.StableList(cursors, key, answers...), model.Request{Messages: prompt}, opts...)
+		return model.Generate(ctx, scripted.StableList(cursors, key, answers...), model.Request{Messages: prompt})
 	}
 }
 
-// toolCallingModel gives whole messages in turn. Each run starts with the first
-// one, so that runs at the same time don't mix. Readers see an answer when it is whole.
-func toolCallingModel(system string, t tools, answers ...message.Message) talker {
-	cursors := scripted.NewCursors()
-	return func(ctx agent.Context, prompt message.List, opts ...model.Option) (message.Message, error) {
-		m := scripted.Deterministic{Answers: answers, Cursors: cursors, Key: ctx.RunID()}
-		req := model.Request{System: system, Messages: prompt, Tools: t.described()}
-		return model.Generate(ctx, m, req, append(opts, model.Unstreamed())...)
+// sharedModel is numberedModel for all threads together.
+func sharedModel(answers ...string) talker {
+	list := scripted.StableList(scripted.NewCursors(), "all", answers...)
+	return talk(list)
+}
+
+// timedModel says a text, and sleeps before each of its characters.
+func timedModel(text string, each time.Duration) talker {
+	var characters []string
+	for _, r := range text {
+		characters = append(characters, string(r))
+	}
+	return talk(scripted.Script{Name: "timed", Choose: scripted.Always(scripted.Turn{Tokens: characters, Delay: each, Interval: each})})
+}
+
+// constant returns a message without asking a model.
+func constant(text string) talker {
+	return func(agent.Context, message.List) (message.Message, error) { return message.NewAI(text), nil }
+}
+
+func talk(m model.Model) talker {
+	return func(ctx agent.Context, prompt message.List) (message.Message, error) {
+		return model.Generate(ctx, m, model.Request{Messages: prompt})
 	}
 }

@@ -1,106 +1,131 @@
 package conformance
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/parley-dev/parley/agent"
-	"github.com/parley-dev/parley/agent/message"
-	"github.com/parley-dev/parley/agent/model"
+	"github.com/parley-dev/parley/agent/tool"
 )
 
-// tool is a function that a model may call. Its text is the content of the tool message.
-type tool struct {
-	name, description string
-	args              []string // names of its arguments, all strings
-	// command: it answers through a Command, whose message says nothing of success.
-	command bool
-	call    func(ctx agent.Context, call message.ToolCall) (string, error)
+// weatherReport gives the same weather everywhere, after a while.
+func weatherReport() tool.Tool {
+	type report struct {
+		City      string `json:"city"`
+		TempF     int    `json:"temp_f"`
+		Condition string `json:"condition"`
+	}
+	return tool.New("get_weather", "Get weather for a city", func(ctx tool.Context, args struct {
+		City string `json:"city"`
+	}) (any, error) {
+		return report{args.City, 64, "Foggy"}, ctx.Sleep(200 * time.Millisecond)
+	})
 }
 
-type tools []tool
+// webSearch finds the same two pages for everything.
+func webSearch(delay time.Duration) tool.Tool {
+	type page struct {
+		Title string `json:"title"`
+		URL   string `json:"url"`
+	}
+	type found struct {
+		Status  string `json:"status"`
+		Query   string `json:"query"`
+		Results []page `json:"results"`
+	}
+	return tool.New("search_web", "Search the web for information on a topic", func(ctx tool.Context, args struct {
+		Query string `json:"query" jsonschema_description:"The search query"`
+	}) (any, error) {
+		return found{"success", args.Query, []page{
+			{"Result for: " + args.Query, "https://example.com/1"},
+			{"More on: " + args.Query, "https://example.com/2"},
+		}}, ctx.Sleep(delay)
+	})
+}
 
-// described tells a model of the tools.
-func (t tools) described() []model.Tool {
-	var all []model.Tool
-	for _, one := range t {
-		properties := map[string]any{}
-		for _, name := range one.args {
-			properties[name] = map[string]string{"type": "string"}
+// databaseQuery finds the same records in every table, and answers by a Command.
+func databaseQuery(delay time.Duration) tool.Tool {
+	type record struct {
+		ID    int    `json:"id"`
+		Name  string `json:"name"`
+		Value int    `json:"value"`
+	}
+	type found struct {
+		Status  string   `json:"status"`
+		Table   string   `json:"table"`
+		Records []record `json:"records"`
+		Count   int      `json:"count"`
+	}
+	return tool.New("query_database", "Query a database table with optional filters", func(ctx tool.Context, args struct {
+		Table string `json:"table" jsonschema_description:"The table name"`
+	}) (any, error) {
+		if err := ctx.Sleep(delay); err != nil {
+			return nil, err
 		}
-		schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": one.args})
-		if err != nil { // strings only
-			panic(err)
+		text, err := json.Marshal(found{"success", args.Table, []record{{1, "Record A", 42}, {2, "Record B", 87}}, 2})
+		return tool.Answer(ctx.ToolCall(), string(text)), err
+	})
+}
+
+// approvalRequest asks a person and returns the answer as it is.
+func approvalRequest() tool.Tool {
+	return tool.New("request_approval", "Request human approval before proceeding.", func(ctx tool.Context, _ struct{}) (any, error) {
+		answer, err := agent.Interrupt[json.RawMessage](ctx, map[string]string{"prompt": "Approve subagent tool action?"})
+		if isNull(answer) {
+			answer = json.RawMessage(`{"approved":true}`)
 		}
-		all = append(all, model.Tool{Name: one.name, Description: one.description, Schema: schema})
-	}
-	return all
+		return answer, err
+	})
 }
 
-// run carries out one call and reports its lifecycle. An unknown tool is
-// answered with an error that the model can read; a suspension stays an error.
-func (t tools) run(ctx agent.Context, call message.ToolCall) (message.Message, error) {
-	i := slices.IndexFunc(t, func(one tool) bool { return one.name == call.Name })
-	if i < 0 {
-		return t.refuse(ctx, call), nil
-	}
-	agent.ToolCallStarted(ctx, call.ID, call.Name, call.Args)
-	text, err := t[i].call(ctx, call)
-	if err != nil {
-		agent.ToolCallFailed(ctx, call.ID, call.Name, err)
-		return message.Message{}, err
-	}
-	status := "success"
-	if t[i].command {
-		status = ""
-	}
-	result := toolResult(ctx, call, status, text)
-	agent.ToolCallFinished(ctx, call.ID, call.Name, result)
-	return result, nil
+// reviewCard is a question in the form of a message, which clients show as a card.
+type reviewCard struct {
+	Type             string           `json:"type"`
+	Content          string           `json:"content"`
+	ResponseMetadata reviewCardExtras `json:"response_metadata"`
 }
 
-func (t tools) refuse(ctx agent.Context, call message.ToolCall) message.Message {
-	var names []string
-	for _, one := range t {
-		names = append(names, one.name)
-	}
-	return toolResult(ctx, call, "error",
-		fmt.Sprintf("%s is not a valid tool, try one of [%s].", call.Name, strings.Join(names, ", ")))
+type reviewCardExtras struct {
+	Cards struct {
+		Kind    string   `json:"kind"`
+		Action  string   `json:"action"`
+		Buttons []string `json:"buttons"`
+	} `json:"cards"`
 }
 
-func toolResult(ctx agent.Context, call message.ToolCall, status, text string) message.Message {
-	m := message.NewTool(call.ID, call.Name, text)
-	m.ID, m.Status = ctx.NewID(), status
-	return m
-}
-
-// openCalls are the tool calls of the newest AI message that have no answer yet.
-func openCalls(messages message.List) []message.ToolCall {
-	answered := map[string]bool{}
-	for _, m := range messages.Backward() {
-		switch m.Type {
-		case message.Tool:
-			answered[m.ToolCallID] = true
-		case message.AI:
-			return slices.DeleteFunc(m.ToolCalls, func(c message.ToolCall) bool { return answered[c.ID] })
-		default:
-			return nil
+// reviewedAction is carried out, slowly, if a person says so (spec/conformance-frontends.md 4.2).
+func reviewedAction() tool.Tool {
+	return tool.New("review_action", "Perform a sensitive action that requires human approval.", func(ctx tool.Context, args struct {
+		ToolArg string `json:"toolArg"`
+	}) (any, error) {
+		card := reviewCard{Type: "ai", Content: `Please review the "` + args.ToolArg + `" action.`}
+		card.ResponseMetadata.Cards.Kind = "tool_validation"
+		card.ResponseMetadata.Cards.Action = args.ToolArg
+		card.ResponseMetadata.Cards.Buttons = []string{"approve", "reject"}
+		answer, err := agent.Interrupt[json.RawMessage](ctx, card)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return nil
+		var decision struct {
+			Approved json.RawMessage `json:"approved"`
+		}
+		if string(bytes.TrimSpace(answer)) != "true" && (json.Unmarshal(answer, &decision) != nil || string(decision.Approved) != "true") {
+			return "User has rejected the toolcall", nil
+		}
+		return `Executed "` + args.ToolArg + `".`, ctx.Sleep(time.Second)
+	})
 }
 
-// argument reads one string argument of a call.
-func argument(call message.ToolCall, key string) (string, error) {
-	var args map[string]json.RawMessage
-	var value string
-	if err := json.Unmarshal(call.Args, &args); err != nil {
-		return "", fmt.Errorf("arguments of %s: %w", call.Name, err)
+// clientLocation is carried out by the client (spec/conformance-frontends.md 4.3).
+func clientLocation() tool.Tool {
+	type arguments struct {
+		HighAccuracy bool `json:"highAccuracy,omitempty"`
 	}
-	if err := json.Unmarshal(args[key], &value); err != nil {
-		return "", fmt.Errorf("argument %s of %s: %w", key, call.Name, err)
-	}
-	return value, nil
+	return tool.Headless[arguments]("get_location", "Get the user's current GPS location")
+}
+
+func isNull(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) == 0 || string(raw) == "null"
 }

@@ -30,6 +30,12 @@ func sets() []server.Set {
 		{Name: "conformance-embed", Options: func() server.Options {
 			return server.Options{Agents: graphs.EmbedSet(), NoEventIDs: true, Truncate: true}
 		}},
+		{Name: "conformance-react", Options: agents(graphs.ReactSet)},
+		{Name: "conformance-vue", Options: agents(graphs.VueSet)},
+		{Name: "conformance-svelte", Options: agents(graphs.SvelteSet)},
+		{Name: "conformance-angular", Options: func() server.Options {
+			return server.Options{Agents: graphs.AngularSet(), NoFailureText: true}
+		}},
 	}
 }
 
