@@ -50,6 +50,8 @@ type StartRun struct {
 	Filter Filter
 	// ThreadMetadata is set by auth on a thread that the run creates.
 	ThreadMetadata Metadata
+	// MetadataToThread merges the run's own metadata into the thread's, too (spec/streaming-protocol.md 2.1).
+	MetadataToThread bool
 	// ExpectGeneration, when above 0, is the generation of the suspension that the
 	// reviewer saw; a resume of another one is refused with ErrConflict.
 	ExpectGeneration int64
@@ -181,6 +183,14 @@ func checkRequest(r *StartRun) error {
 	return nil
 }
 
+// forThread is the part of the run's metadata that the thread gets.
+func (r *StartRun) forThread() Metadata {
+	if r.MetadataToThread {
+		return r.Metadata
+	}
+	return nil
+}
+
 // findThread loads the run's thread, or drafts the one that the admission creates.
 func (s *Service) findThread(ctx context.Context, d *draft) error {
 	r := d.request
@@ -188,7 +198,7 @@ func (s *Service) findThread(ctx context.Context, d *draft) error {
 	graph := Metadata{"graph_id": quoted(d.assistant.GraphID), "assistant_id": quoted(d.assistant.ID)}
 	fresh := Thread{
 		ID: r.ThreadID, CreatedAt: now, UpdatedAt: now, Status: Idle, NextSeq: 1, NextPos: 1,
-		Metadata: merged(r.ThreadMetadata, graph), Config: json.RawMessage("{}"),
+		Metadata: merged(r.ThreadMetadata, r.forThread(), graph), Config: json.RawMessage("{}"),
 	}
 	if r.ThreadID == "" {
 		fresh.ID = newID()
@@ -308,8 +318,11 @@ func (d *draft) admission() Admission {
 		Run: d.run, CreateThread: d.create, Strategy: d.request.MultitaskStrategy,
 		IdempotencyKey: d.key(), KeyTTL: keyTTL, Window: repeatWindow,
 	}
-	if d.create == nil && d.thread.Status != Busy {
-		a.ThreadMetadata = Metadata{"graph_id": quoted(d.run.GraphID), "assistant_id": quoted(d.run.AssistantID)}
+	if d.create == nil {
+		a.ThreadMetadata = d.request.forThread()
+		if d.thread.Status != Busy {
+			a.ThreadMetadata = merged(a.ThreadMetadata, Metadata{"graph_id": quoted(d.run.GraphID), "assistant_id": quoted(d.run.AssistantID)})
+		}
 	}
 	if d.thread.Status != Busy {
 		a.ThreadConfig = d.effective.ThreadConfig
