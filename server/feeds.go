@@ -16,8 +16,8 @@ func (s *Server) followRuns(c echo.Context) error {
 	if _, _, err := s.allow(c, "threads", "search", nil); err != nil {
 		return err
 	}
-	return s.serveStream(c, stream.Options{}, func(w http.ResponseWriter, r *http.Request, _ stream.Options) error {
-		return s.runs.Serve(w, r, feeds.DefaultProject)
+	return s.serveStream(c, stream.Options{}, func(stream.Options) serveFunc {
+		return func(w http.ResponseWriter, r *http.Request) error { return s.runs.Serve(w, r, feeds.DefaultProject) }
 	})
 }
 

@@ -39,6 +39,7 @@ func (s *Server) panicked(w *statusWriter, r *http.Request, p any) {
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	opened *opened // a stream to be sent when the handlers have returned
 }
 
 func (w *statusWriter) WriteHeader(status int) {

@@ -16,20 +16,26 @@ import (
 
 // startRun reads a run from the request's body and starts it; threadID "" makes it stateless.
 func (s *Server) startRun(c echo.Context, threadID string) (thread.Run, error) {
+	started, err := s.start(c, threadID)
+	return started.Run, err
+}
+
+// start is startRun for callers that want to know whether the run is a repeat.
+func (s *Server) start(c echo.Context, threadID string) (thread.Started, error) {
 	f, err := s.object(c)
 	if err != nil {
-		return thread.Run{}, err
+		return thread.Started{}, err
 	}
 	f.require("assistant_id")
 	r, err := runFields(f)
 	if err != nil {
-		return thread.Run{}, err
+		return thread.Started{}, err
 	}
 	return s.admit(c, threadID, r)
 }
 
 // admit asks for permission and starts the run.
-func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thread.Run, error) {
+func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thread.Started, error) {
 	r.ThreadID = threadID
 	fromRequest(c, &r)
 	filter, value, err := s.allow(c, "threads", "create_run", func(v auth.Value) {
@@ -42,20 +48,20 @@ func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thre
 		})
 	})
 	if err != nil {
-		return thread.Run{}, err
+		return thread.Started{}, err
 	}
 	r.ThreadMetadata = added(r.Metadata, metadataFrom(value, r.Metadata))
 	r.Metadata, r.Filter = metadataFrom(value, r.Metadata), filter
 	if s.opts.Auth != nil { // else StartRun finds out itself
 		if _, err := s.runAssistant(c, r.AssistantID); err != nil {
-			return thread.Run{}, err
+			return thread.Started{}, err
 		}
 	}
 	started, err := s.svc.StartRun(c.Request().Context(), r)
 	if err != nil {
-		return thread.Run{}, runError(err, r.AssistantID)
+		return thread.Started{}, runError(err, r.AssistantID)
 	}
-	return started.Run, nil
+	return started, nil
 }
 
 // added returns what an authoriser set in the metadata: it marks the thread, too, if the run creates one.

@@ -54,11 +54,11 @@ func (s *Server) batchRuns(c echo.Context) error {
 	}
 	out := make([]json.RawMessage, len(requests))
 	for i, r := range requests {
-		run, err := s.admit(c, "", r)
+		started, err := s.admit(c, "", r)
 		if err != nil {
 			return err
 		}
-		out[i] = runJSON(run)
+		out[i] = runJSON(started.Run)
 	}
 	return writeJSON(c, http.StatusOK, list(out))
 }

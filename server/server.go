@@ -88,7 +88,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.store.Close())
 	}
 	s.hub.SetSource(source{s.svc})
-	s.handler = s.recover(cors.wrap(s.measure(s.router())))
+	s.handler = s.recover(cors.wrap(s.measure(s.serveOpened(s.router()))))
 	s.http = &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: s.limits.Idle,
 		MaxHeaderBytes: s.limits.Header, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),

@@ -1,17 +1,12 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"github.com/r3labs/sse/v2"
-
-	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/stream"
-	"github.com/parley-dev/parley/stream/classic"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -21,12 +16,13 @@ func (s *Server) streamRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.hub.Watch(id)() // before the run starts: its first events need no read of the log
-	run, err := s.startRun(c, id)
+	defer s.hub.Watch(id)() // before the run starts: its events need no read of the log
+	started, err := s.start(c, id)
 	if err != nil {
 		return err
 	}
-	return s.follow(c, run, stream.Options{LastEventID: c.Request().Header.Get("Last-Event-ID")}, run.Kwargs.OnDisconnect == "cancel")
+	o := stream.Options{LastEventID: c.Request().Header.Get("Last-Event-ID"), FromStart: !started.Repeat}
+	return s.follow(c, started.Run, o, started.Run.Kwargs.OnDisconnect == "cancel")
 }
 
 // streamStateless is POST /runs/stream.
@@ -93,9 +89,7 @@ func (s *Server) follow(c echo.Context, run thread.Run, o stream.Options, leaveC
 	if leaveCancels {
 		o.OnDisconnect = func() { s.abandon(c.Request(), run) }
 	}
-	return s.serveStream(c, o, func(w http.ResponseWriter, r *http.Request, o stream.Options) error {
-		return stream.ServeRun(w, r, s.hub, run, o)
-	})
+	return s.serveStream(c, o, func(o stream.Options) serveFunc { return s.hub.OpenRun(&run, o).Serve })
 }
 
 // followThread is GET /threads/{thread_id}/stream.
@@ -117,43 +111,7 @@ func (s *Server) followThread(c echo.Context) error {
 		return err
 	}
 	o := stream.Options{LastEventID: c.Request().Header.Get("Last-Event-ID"), Modes: queryList(c, "stream_mode")}
-	return s.serveStream(c, o, func(w http.ResponseWriter, r *http.Request, o stream.Options) error {
-		return stream.ServeThread(w, r, s.hub, id, o)
-	})
-}
-
-// errExpired ends the streams of a user whose credentials expired (D-73).
-var errExpired = errors.New("credentials expired")
-
-// serveStream sends a stream until its end, the client's leave, the server's
-// stop, or the expiry of the user's credentials.
-func (s *Server) serveStream(c echo.Context, o stream.Options, send func(http.ResponseWriter, *http.Request, stream.Options) error) error {
-	r, w := c.Request(), direct(c)
-	o.NoIDs, o.Stop = s.opts.NoEventIDs, s.life.Done()
-	ctx := r.Context()
-	if u := auth.UserFrom(ctx); u != nil && !u.Expires.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, u.Expires, errExpired)
-		defer cancel()
-		leave := o.OnDisconnect
-		o.OnDisconnect = func() {
-			if leave != nil && !errors.Is(context.Cause(ctx), errExpired) {
-				leave()
-			}
-		}
-	}
-	err := send(w, r.WithContext(ctx), o)
-	switch {
-	case err == nil:
-		return nil
-	case !c.Response().Committed:
-		return err
-	case errors.Is(context.Cause(ctx), errExpired):
-		e := &sse.Event{Event: []byte("error"), Data: classic.AppendError(nil, "Unauthorized", "401: credentials expired")}
-		err = stream.NewWriter(w, 0).Event(e)
-	}
-	s.log.Debug("stream ended by its client", "path", r.URL.Path, "error", err)
-	return nil
+	return s.serveStream(c, o, func(o stream.Options) serveFunc { return s.hub.OpenThread(id, o).Serve })
 }
 
 // direct returns the writer for streams: behind echo's own, which hides errors

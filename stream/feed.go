@@ -23,6 +23,7 @@ type feed struct {
 	ring   []slot
 	bytes  int
 	states int           // slots that hold a state
+	lost   int64         // Pos of the newest entry that the ring had no room for
 	wake   chan struct{} // closed by the next change; nil while nobody waits
 	tracks map[string]*track
 }
@@ -68,8 +69,11 @@ func (f *feed) insert(e thread.Entry) bool {
 		case e.Event.Kind == agent.RunStarted && e.RunID != newest.RunID && e.Event.At > newest.Event.At:
 			f.reset() // another thread has taken the id of a deleted one
 			at = 0
-		case at == 0 || f.ring[at].entry.Pos == e.Pos:
-			return false // fell off, or is there
+		case f.ring[at].entry.Pos == e.Pos:
+			return false
+		case at == 0: // fell off
+			f.lost = max(f.lost, e.Pos)
+			return false
 		}
 	}
 	s := slot{entry: e, weight: weight(e.Event), state: holdsState(e.Event)}
@@ -118,7 +122,12 @@ func (f *feed) after(seen uint64) <-chan struct{} {
 
 var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-func (f *feed) reset() { f.ring, f.bytes, f.states = nil, 0, 0 }
+func (f *feed) reset() {
+	if n := len(f.ring); n > 0 {
+		f.lost = max(f.lost, f.ring[n-1].entry.Pos)
+	}
+	f.ring, f.bytes, f.states = nil, 0, 0
+}
 
 // trim drops the oldest entries while there are too many bytes, and the states
 // of all but the newest.
@@ -129,6 +138,7 @@ func (f *feed) trim() {
 		if f.ring[drop].state {
 			f.states--
 		}
+		f.lost = max(f.lost, f.ring[drop].entry.Pos)
 		f.ring[drop] = slot{}
 		drop++
 	}
@@ -143,14 +153,17 @@ func (f *feed) trim() {
 }
 
 // since returns the run's entries behind pos, as far as the ring has them.
-// covered says that nothing of the run between pos and them can be missing; last
-// is the Pos of the newest entry of any run, 0 for none.
-func (f *feed) since(runID string, pos int64) (entries []thread.Entry, covered bool, last int64) {
+// covered says that nothing of the run between pos and them can be missing: for
+// a whole run, one that began while the thread was watched, unless the ring had
+// no room for it. Last is the Pos of the newest entry of any run, 0 for none.
+func (f *feed) since(runID string, pos int64, whole bool, into []thread.Entry) (entries []thread.Entry, covered bool, last int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	entries = into
+	whole = whole && f.lost <= pos
 	n := len(f.ring)
 	if n == 0 {
-		return nil, false, 0
+		return entries, whole, 0
 	}
 	first := n
 	for first > 0 && f.ring[first-1].entry.Pos > pos {
@@ -161,7 +174,7 @@ func (f *feed) since(runID string, pos int64) (entries []thread.Entry, covered b
 			entries = append(entries, s.entry)
 		}
 	}
-	covered = f.ring[0].entry.Pos <= pos+1 || len(entries) > 0 && entries[0].Pos == pos+1
+	covered = whole || f.ring[0].entry.Pos <= pos+1 || len(entries) > 0 && entries[0].Pos == pos+1
 	return entries, covered, f.ring[n-1].entry.Pos
 }
 

@@ -120,14 +120,15 @@ func (h *Hub) unwatch(f *feed) {
 }
 
 // track returns the shared projection of a run, for one more reader. The feed
-// stays watched until untrack.
-func (h *Hub) track(run *thread.Run) *track {
+// stays watched until untrack. FromStart is that of Options.
+func (h *Hub) track(run *thread.Run, fromStart bool) *track {
 	f := h.watch(run.ThreadID)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tracks[run.ID]
 	if t == nil {
 		t = newTrack(h.source, f, run, h.ringBytes)
+		t.whole = fromStart
 		f.tracks[run.ID] = t
 	}
 	t.readers++

@@ -35,12 +35,17 @@ type runReader struct {
 
 // newRunReader returns a reader of the frames behind number after. Close it.
 func (h *Hub) newRunReader(run *thread.Run, after int64) *runReader {
+	return h.openRun(run, after, false)
+}
+
+// openRun is newRunReader for a run that may have been watched from its start.
+func (h *Hub) openRun(run *thread.Run, after int64, fromStart bool) *runReader {
 	r := &runReader{hub: h, after: after}
 	if run.Status.Ended() {
 		r.past = newHistory(h.source, run, after, true)
 		return r
 	}
-	r.track = h.track(run)
+	r.track = h.track(run, fromStart)
 	t := r.track
 	t.mu.Lock()
 	defer t.mu.Unlock()

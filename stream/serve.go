@@ -25,6 +25,10 @@ type Options struct {
 	NoIDs bool
 	// Stop aborts the stream when it is closed (shutdown).
 	Stop <-chan struct{}
+	// FromStart says that the run was created while its thread was watched (see
+	// Hub.Watch): all its events go through the hub, and none has to be looked
+	// for in the log.
+	FromStart bool
 	// OnDisconnect is called when the client went away before the end.
 	OnDisconnect func()
 	// Heartbeat is the time between heartbeat comments. Default: DefaultHeartbeat.
@@ -60,16 +64,16 @@ func ServeRun(w http.ResponseWriter, r *http.Request, hub *Hub, run thread.Run, 
 	return hub.OpenRun(&run, o).Serve(w, r)
 }
 
-// OpenRun prepares what ServeRun does. A caller that keeps runs off its own
-// stack while Serve waits spares memory: a thousand waiting streams are a
-// thousand stacks.
+// OpenRun prepares what ServeRun does and takes the reader's place; the stream
+// must be served. A caller that keeps runs off its own stack while Serve waits
+// spares memory: a thousand waiting streams are a thousand stacks.
 func (h *Hub) OpenRun(run *thread.Run, o Options) *Stream {
 	s := h.open(o, frame.Frame.AppendTo)
 	if len(o.Modes) > 0 {
 		s.sender.modes = uint32(classic.ParseModes(o.Modes))
 		s.sender.rewrite = true
 	}
-	s.begin = func(context.Context) (reader, error) { return h.newRunReader(run, runCursor(o.LastEventID)), nil }
+	s.in = h.openRun(run, runCursor(o.LastEventID), o.FromStart)
 	return s
 }
 
@@ -102,10 +106,10 @@ func ServeEmpty(w http.ResponseWriter, r *http.Request) error { return NewWriter
 type Stream struct {
 	hub    *Hub
 	o      Options
-	begin  func(ctx context.Context) (reader, error)
+	begin  func(ctx context.Context) (reader, error) // nil once there is a reader
+	in     reader
 	sender sender
 
-	in     reader
 	frames []frame.Frame // taken and not sent yet
 	gap    bool          // the client misses frames before them
 	state  status
@@ -120,12 +124,14 @@ type Stream struct {
 // keep the stack of a waiting goroutine small.
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	in, err := s.begin(ctx)
-	if err != nil {
-		return err
+	if s.begin != nil {
+		in, err := s.begin(ctx)
+		if err != nil {
+			return err
+		}
+		s.in, s.begin = in, nil
 	}
-	s.in, s.begin = in, nil
-	defer in.close()
+	defer s.in.close()
 	if err := s.prefetch(ctx); err != nil {
 		return err
 	}

@@ -21,6 +21,8 @@ type track struct {
 	feed    *feed
 	limit   int // bytes of frames
 	readers int // guarded by the feed
+	// whole says that the run began while the thread was watched.
+	whole bool
 	// ended is set when the run's row is final.
 	ended atomic.Bool
 
@@ -31,6 +33,7 @@ type track struct {
 	drained  bool   // the log was read once more after the end, which no event told
 	frames   []frame.Frame
 	bytes    int
+	scratch  []thread.Entry // of advance
 	// evicted counts the frames that fell off the ring; the last of them had
 	// these numbers. Frames of one entry leave together.
 	evicted    int64
@@ -49,14 +52,21 @@ func newTrack(source Source, f *feed, run *thread.Run, limit int) *track {
 // batch from the log. retry says that something is missing which must be in the
 // log in a moment. The caller holds t.mu.
 func (t *track) advance(ctx context.Context) (retry bool, err error) {
+	defer func() { // it must not keep what the ring has dropped
+		if clear(t.scratch); cap(t.scratch) > maxScratch {
+			t.scratch = nil
+		}
+	}()
 	for made := len(t.frames); ; {
 		version := t.feed.version.Load()
 		if t.caughtUp && version == t.seen {
 			return false, nil
 		}
 		t.caughtUp = false
-		entries, covered, last := t.feed.since(t.run.ID, t.fold.pos)
-		lookAgain := t.ended.Load() && !t.fold.project.Finished() && !t.drained
+		entries, covered, last := t.feed.since(t.run.ID, t.fold.pos, t.whole, t.scratch[:0])
+		t.scratch = entries
+		finishes := covered && len(entries) > 0 && entries[len(entries)-1].Event.Kind == agent.RunFinished
+		lookAgain := t.ended.Load() && !finishes && !t.fold.project.Finished() && !t.drained
 		if !covered || lookAgain {
 			read, next, err := t.catchUp(ctx, entries)
 			if err != nil {
@@ -85,6 +95,9 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 		return false, nil
 	}
 }
+
+// maxScratch bounds the memory, in entries, that a track keeps for its next look at the ring.
+const maxScratch = 256
 
 var errUnwritten = errors.New("entries not in the log yet")
 
