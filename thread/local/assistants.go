@@ -52,7 +52,7 @@ func loadAssistant(c *conn, id string) (a thread.Assistant, err error) {
 	var bad error
 	ok, err := c.one(func(r *rows) { a, bad = readAssistant(r) }, selectAssistant+` WHERE a.id=?`, id)
 	if err == nil && !ok {
-		err = &thread.NotFoundError{Kind: "assistant", ID: id}
+		err = &thread.NotFoundError{Kind: notFoundAssistant, ID: id}
 	}
 	return a, errorsFirst(err, bad)
 }
@@ -169,7 +169,7 @@ func (s *Store) DeleteAssistant(ctx context.Context, id string) error {
 			return err
 		}
 		if n == 0 {
-			return &thread.NotFoundError{Kind: "assistant", ID: id}
+			return &thread.NotFoundError{Kind: notFoundAssistant, ID: id}
 		}
 		_, err = t.exec(`DELETE FROM assistant_versions WHERE assistant=?`, id)
 		return err

@@ -78,7 +78,7 @@ func findCheckpoint(c *conn, h *head, ns, id string) (t thread.StoredTuple, err 
 	var found bool
 	if id == "" && ns == "" {
 		if id = h.head; id == "" {
-			return t, &thread.NotFoundError{Kind: "checkpoint"}
+			return t, &thread.NotFoundError{Kind: notFoundCheckpoint}
 		}
 	}
 	if id == "" {
@@ -92,7 +92,7 @@ func findCheckpoint(c *conn, h *head, ns, id string) (t thread.StoredTuple, err 
 		err = r.close()
 	}
 	if err == nil && !found {
-		err = &thread.NotFoundError{Kind: "checkpoint", ID: id}
+		err = &thread.NotFoundError{Kind: notFoundCheckpoint, ID: id}
 	}
 	return t, err
 }

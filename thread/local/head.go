@@ -202,16 +202,10 @@ func readThreadRow(r *rows) threadRow {
 }
 
 const (
-	selectThread     = `SELECT ` + threadColumns + `, ` + headColumns + ` FROM threads t LEFT JOIN heads h ON h.k=t.k WHERE t.id=?`
-	selectHead       = `SELECT t.k, ` + headColumns + ` FROM threads t LEFT JOIN heads h ON h.k=t.k WHERE t.id=?`
-	selectThreadByK  = `SELECT ` + threadColumns + `, ` + headColumns + ` FROM threads t LEFT JOIN heads h ON h.k=t.k WHERE t.k=?`
-	selectThreadKey  = `SELECT k FROM threads WHERE id=?`
-	notFoundThread   = "thread"
-	notFoundRun      = "run"
-	notFoundCron     = "cron"
-	notFoundVersion  = "version"
-	notFoundItem     = "item"
-	notFoundDelivery = "delivery"
+	selectThread    = `SELECT ` + threadColumns + `, ` + headColumns + ` FROM threads t LEFT JOIN heads h ON h.k=t.k WHERE t.id=?`
+	selectHead      = `SELECT t.k, ` + headColumns + ` FROM threads t LEFT JOIN heads h ON h.k=t.k WHERE t.id=?`
+	selectThreadByK = `SELECT ` + threadColumns + `, ` + headColumns + ` FROM threads t LEFT JOIN heads h ON h.k=t.k WHERE t.k=?`
+	selectThreadKey = `SELECT k FROM threads WHERE id=?`
 )
 
 // loadThread reads a thread with its head. *thread.NotFoundError when there is none.

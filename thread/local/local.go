@@ -69,7 +69,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.clock = time.Now
 	}
 	if o.Ephemeral {
-		return s, s.open(":memory:", true)
+		if err := s.open(":memory:", true); err != nil {
+			return nil, fmt.Errorf("local: %w", err)
+		}
+		return s, nil
 	}
 	if o.Dir == "" {
 		return nil, errors.New("local: no data directory given")
@@ -106,10 +109,14 @@ func (s *Store) open(path string, memory bool) error {
 	}
 	if err == nil {
 		// The directory is ours alone, so whoever held a lease is gone.
-		err = c.run("UPDATE heads SET due=1 WHERE due IS NOT NULL AND running<>0")
+		var left int
+		left, err = c.exec("UPDATE heads SET due=1 WHERE due IS NOT NULL AND running<>0")
+		if left > 0 {
+			s.log.Info("runs left by the process before are given out again", "runs", left)
+		}
 	}
 	if err == nil {
-		s.w, err = newWriter(c, memory)
+		s.w, err = newWriter(c, memory, s.log)
 	}
 	if err != nil {
 		c.close()

@@ -2,7 +2,6 @@ package local
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -183,8 +182,6 @@ func runByNumber(c *conn, threadID string, k, n int64) (w runRow, err error) {
 	w.thread = threadID
 	return w, err
 }
-
-func isNotFound(err error) bool { return errors.Is(err, thread.ErrNotFound) }
 
 // endRun is how a run's row looks when the run is over.
 type endRun struct {

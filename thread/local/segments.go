@@ -60,7 +60,7 @@ func (s *Store) Segment(ctx context.Context, threadID, segment string, n int) (s
 			sk, seg.Base = r.int(0), message.Ref{Segment: r.text(1), Len: int(r.int(2))}
 		}, selectSegment, k, segment)
 		if err != nil || !ok {
-			return errorsFirst(err, &thread.NotFoundError{Kind: "segment", ID: segment})
+			return errorsFirst(err, &thread.NotFoundError{Kind: notFoundSegment, ID: segment})
 		}
 		first, last := span(sk, entryBits)
 		if n > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 )
@@ -55,10 +56,11 @@ type writer struct {
 
 	full   bool // the connection's synchronous setting
 	memory bool
+	log    *slog.Logger
 }
 
-func newWriter(c *conn, memory bool) (*writer, error) {
-	w := &writer{c: c, memory: memory, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+func newWriter(c *conn, memory bool, log *slog.Logger) (*writer, error) {
+	w := &writer{c: c, memory: memory, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	if err := w.setFull(true); err != nil {
 		return nil, err
 	}
@@ -162,7 +164,8 @@ func (w *writer) commit(group []*op) {
 		o.after = o.after[:0]
 	}
 	if err := w.readDue(); err != nil {
-		w.due.Store(1) // look again at the next claim
+		w.log.Error("look for the next due run", "err", err)
+		w.due.Store(1) // the next claim looks for itself
 	}
 }
 
