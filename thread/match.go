@@ -3,6 +3,7 @@ package thread
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // Contains reports whether every key of want is in m: objects recurse, arrays
@@ -20,7 +21,9 @@ func (m Metadata) Contains(want Metadata) bool {
 
 // Matches reports whether metadata passes the auth filter: a plain value must be
 // equal, {"$eq": v} likewise, {"$contains": v or [v, …]} wants an array that
-// holds all of them (spec/rest-api.md 1.10). A missing key fails.
+// holds all of them; of several operators each must hold
+// (spec/rest-api.md 1.10). A missing key fails, and so does an unknown
+// operator: a filter that isn't understood lets nothing through.
 func (f Filter) Matches(m Metadata) bool {
 	for k, raw := range f {
 		have, ok := m[k]
@@ -33,16 +36,36 @@ func (f Filter) Matches(m Metadata) bool {
 
 func passes(have, want any) bool {
 	ops, ok := want.(map[string]any)
-	if !ok {
+	if !ok || !hasOperator(ops) {
 		return equal(have, want)
 	}
-	if v, ok := ops["$eq"]; ok {
-		return equal(have, v)
+	for op, v := range ops {
+		switch op {
+		case "$eq":
+			ok = equal(have, v)
+		case "$contains":
+			ok = holdsAll(have, v)
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
 	}
-	v, ok := ops["$contains"]
-	if !ok {
-		return equal(have, want)
+	return true
+}
+
+func hasOperator(ops map[string]any) bool {
+	for op := range ops {
+		if strings.HasPrefix(op, "$") {
+			return true
+		}
 	}
+	return false
+}
+
+// holdsAll reports whether have is a list with v, or with all of a list v.
+func holdsAll(have, v any) bool {
 	list, ok := have.([]any)
 	if !ok {
 		return false

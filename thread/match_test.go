@@ -40,7 +40,7 @@ func TestMetadataContainment(t *testing.T) {
 
 func TestAuthFilter(t *testing.T) {
 	t.Parallel()
-	have := metadata(t, `{"owner":"jo","tags":["a","b"],"n":1}`)
+	have := metadata(t, `{"owner":"jo","tags":["a","b"],"n":1,"o":{"x":1},"e":{}}`)
 	for filter, ok := range map[string]bool{
 		`{}`:                               true,
 		`{"owner":"jo"}`:                   true,
@@ -53,6 +53,17 @@ func TestAuthFilter(t *testing.T) {
 		`{"tags":{"$contains":["a","c"]}}`: false,
 		`{"owner":{"$contains":"jo"}}`:     false,
 		`{"owner":"jo","n":2}`:             false,
+		`{"o":{"x":1}}`:                    true,
+		`{"o":{"x":2}}`:                    false,
+		`{"e":{}}`:                         true,
+		`{"o":{}}`:                         false,
+
+		`{"tags":{"$eq":["a","b"],"$contains":"a"}}`: true,
+		`{"tags":{"$eq":["a","b"],"$contains":"c"}}`: false,
+		`{"tags":{"$eq":["a"],"$contains":"a"}}`:     false,
+		`{"owner":{"$ne":"al"}}`:                     false,
+		`{"owner":{"$eq":"jo","$ne":"al"}}`:          false,
+		`{"owner":{"$eq":"jo","or":"al"}}`:           false,
 	} {
 		var f Filter
 		require.NoError(t, json.Unmarshal([]byte(filter), &f))

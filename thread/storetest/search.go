@@ -143,6 +143,11 @@ var searchCases = []testCase{
 			`{"owner":{"$contains":"ann"}}`:             nil,
 			`{"absent":"x"}`:                            nil,
 			`{"owner":"ann","teams":{"$contains":"x"}}`: nil,
+
+			`{"teams":{"$eq":["red","blue"],"$contains":"red"}}`: {ids[0]},
+			`{"teams":{"$eq":["red","blue"],"$contains":"x"}}`:   nil,
+			`{"owner":{"$ne":"bob"}}`:                            nil,
+			`{"owner":{"$eq":"ann","$ne":"bob"}}`:                nil,
 		} {
 			var f thread.Filter
 			require.NoError(e, json.Unmarshal([]byte(filter), &f))
