@@ -77,12 +77,33 @@ func (f *feed) insert(e thread.Entry) bool {
 		}
 	}
 	s := slot{entry: e, weight: weight(e.Event), state: holdsState(e.Event)}
+	if f.ring == nil {
+		f.ring = (*rings.Get().(*[]slot))[:0]
+	}
 	f.ring = slices.Insert(f.ring, at, s)
 	f.bytes += s.weight
 	if s.state {
 		f.states++
 	}
 	return true
+}
+
+// rings lends the memory of rings to feeds: most threads are watched for one run.
+var rings = sync.Pool{New: func() any { r := make([]slot, 0, 64); return &r }}
+
+// maxRing is the largest ring, in entries, whose memory is kept for the next feed.
+const maxRing = 1024
+
+// release gives the ring's memory back, once nobody watches.
+func (f *feed) release() {
+	f.mu.Lock()
+	ring := f.ring
+	f.reset()
+	f.mu.Unlock()
+	if n := cap(ring); n > 0 && n <= maxRing {
+		clear(ring)
+		rings.Put(&ring)
+	}
 }
 
 // runEnded marks the run's projection and wakes its readers.

@@ -14,6 +14,7 @@ type history struct {
 	fold
 	fresh bool // the number to start behind is the client's, not one that was sent just now
 	done  bool // the log has no more
+	all   []frame.Frame
 }
 
 func newHistory(source Source, run *thread.Run, after int64, fresh bool) *history {
@@ -34,7 +35,7 @@ func (h *history) next(ctx context.Context) ([]frame.Frame, error) {
 	if h.fresh && len(entries) > 0 && !h.begun && entries[0].Event.Kind != agent.RunStarted {
 		h.project.Skip(-1) // the numbers aren't those that the client knows: show all there is
 	}
-	var all []frame.Frame
+	all := h.all[:0]
 	for _, e := range entries {
 		frames, err := h.apply(ctx, e)
 		if err != nil {
@@ -42,5 +43,6 @@ func (h *history) next(ctx context.Context) ([]frame.Frame, error) {
 		}
 		all = append(all, frames...)
 	}
+	h.all = all
 	return all, nil
 }

@@ -116,6 +116,7 @@ func (h *Hub) unwatch(f *feed) {
 	f.watchers--
 	if f.watchers == 0 {
 		delete(h.feeds, f.threadID)
+		f.release()
 	}
 }
 
@@ -138,9 +139,13 @@ func (h *Hub) track(run *thread.Run, fromStart bool) *track {
 func (h *Hub) untrack(t *track) {
 	t.feed.mu.Lock()
 	t.readers--
-	if t.readers == 0 {
+	last := t.readers == 0
+	if last {
 		delete(t.feed.tracks, t.run.ID)
 	}
 	t.feed.mu.Unlock()
+	if last {
+		t.release()
+	}
 	h.unwatch(t.feed)
 }

@@ -53,6 +53,7 @@ type threadReader struct {
 	pos   int64        // the next run is looked for behind it
 	from  threadCursor // frames up to here are left out
 	run   *runReader   // the run that is followed; nil between runs
+	left  *runReader   // the run before, while its frames are being sent
 	runID string
 	at    int64 // time of the last frame
 	seen  uint64
@@ -61,10 +62,19 @@ type threadReader struct {
 }
 
 func (t *threadReader) close() {
+	t.leave()
 	if t.run != nil {
 		t.run.close()
 	}
 	t.hub.unwatch(t.feed)
+}
+
+// leave closes the run before the one that is followed.
+func (t *threadReader) leave() {
+	if t.left != nil {
+		t.left.close()
+		t.left = nil
+	}
 }
 
 // start finds the first run to be shown.
@@ -201,6 +211,7 @@ func (t *threadReader) follow(run thread.Run) {
 }
 
 func (t *threadReader) next(ctx context.Context) ([]frame.Frame, status, error) {
+	t.leave()
 	if t.run == nil {
 		state, err := t.nextRun(ctx)
 		return nil, state, err
@@ -221,8 +232,7 @@ func (t *threadReader) next(ctx context.Context) ([]frame.Frame, status, error) 
 	}
 	if state == ended {
 		t.pos = max(t.pos, t.run.position())
-		t.run.close()
-		t.run = nil
+		t.left, t.run = t.run, nil
 		if t.lifecycle && t.from.seq >= 0 {
 			t.from.sub++
 			t.out = append(t.out, t.done())

@@ -160,9 +160,31 @@ func (t *track) add(ctx context.Context, entries []thread.Entry) error {
 		for _, f := range frames {
 			t.bytes += len(f.Wire)
 		}
+		if t.frames == nil {
+			t.frames = (*frameLists.Get().(*[]frame.Frame))[:0]
+		}
 		t.frames = append(t.frames, frames...)
 	}
 	return nil
+}
+
+// frameLists lends the memory of lists of frames to tracks.
+var frameLists = sync.Pool{New: func() any { l := make([]frame.Frame, 0, 64); return &l }}
+
+// maxFrameList is the longest list whose memory is kept for the next track.
+const maxFrameList = 1024
+
+// release gives the memory of all frames back, once there is no reader.
+func (t *track) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.frames
+	t.frames = nil
+	if n := cap(list); n > 0 && n <= maxFrameList {
+		clear(list)
+		frameLists.Put(&list)
+	}
+	t.fold.project.Release()
 }
 
 // trim drops the oldest frames while there are too many bytes, but none from

@@ -44,13 +44,15 @@ type recorder struct {
 	lease Lease
 	// pos and seq are the numbers of the next event; counted is how many were given.
 	pos, seq, counted int64
-	fresh             []Entry // numbered, not stored
-	held              []Entry // numbered, not published
-	commits           []*pendingCommit
-	writes            int64
-	writing           bool
-	timer             *time.Timer
-	timerDue          time.Time
+	// queue holds numbered entries until they are stored and published: those from
+	// fresh on aren't stored, those from held on aren't published.
+	queue       []Entry
+	fresh, held int
+	commits     []*pendingCommit
+	writes      int64
+	writing     bool
+	timer       *time.Timer
+	timerDue    time.Time
 
 	outcome  *agent.Outcome // once it is stored
 	failure  error          // why nothing can be stored any more
@@ -177,41 +179,54 @@ func (r *recorder) number(events []agent.Event) {
 			entry.Seq = r.seq
 			r.seq++
 		}
-		r.fresh = append(r.fresh, entry)
-		r.held = append(r.held, entry)
+		r.queue = append(r.queue, entry)
 	}
 }
 
 // publish hands on, in order, what readers may have: everything up to stored,
 // then what is ephemeral and has numbers from the reserved range.
 func (r *recorder) publish(stored int64) {
-	n := 0
-	for n < len(r.held) {
-		e := r.held[n]
+	n := r.held
+	for n < len(r.queue) {
+		e := &r.queue[n]
 		early := e.Event.Kind.Ephemeral() && e.Pos <= r.lease.PosReserved && e.Seq <= r.lease.SeqReserved
 		if e.Pos > stored && !early {
 			break
 		}
 		n++
 	}
-	if n == 0 {
+	if n == r.held {
 		return
 	}
-	out := r.held[:n:n]
-	if r.held = r.held[n:]; len(r.held) == 0 {
-		r.held = nil
-	}
+	out := r.queue[r.held:n:n]
+	r.held = n
 	r.s.publish.Publish(r.run.ThreadID, out)
+}
+
+// maxQueue bounds the memory, in entries, that an empty queue keeps.
+const maxQueue = 1024
+
+// compact drops the entries that are stored and published; nobody may be storing.
+func (r *recorder) compact() {
+	done := min(r.fresh, r.held)
+	n := copy(r.queue, r.queue[done:])
+	clear(r.queue[n:])
+	r.queue, r.fresh, r.held = r.queue[:n], r.fresh-done, r.held-done
+	if n == 0 && cap(r.queue) > maxQueue {
+		r.queue = nil
+	}
 }
 
 // arm sets the timer that stores what no commit comes for.
 func (r *recorder) arm() {
-	if len(r.fresh) == 0 || r.writing {
+	if r.fresh == len(r.queue) || r.writing {
 		return
 	}
 	wait := flushSeen
-	if len(r.held) > 0 {
+	if r.held < len(r.queue) {
 		wait = flushUnseen
+	} else if !r.timerDue.IsZero() {
+		return // it was armed before, so it is due before
 	}
 	due := time.Now().Add(wait)
 	switch {
@@ -230,7 +245,7 @@ func (r *recorder) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.timerDue = time.Time{}
-	if r.writing || r.failure != nil || len(r.fresh) == 0 {
+	if r.writing || r.failure != nil || r.fresh == len(r.queue) {
 		return
 	}
 	r.writing = true
@@ -242,8 +257,8 @@ func (r *recorder) flush() {
 func (r *recorder) write(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx) // a cancelled run still stores: that it ends is a transition, too
 	for {
-		commits, entries := r.commits, r.fresh
-		r.commits, r.fresh = nil, nil
+		commits, entries := r.commits, r.queue[r.fresh:len(r.queue):len(r.queue)]
+		r.commits, r.fresh = nil, len(r.queue)
 		if len(entries) == 0 && len(commits) == 0 {
 			break
 		}
@@ -262,12 +277,13 @@ func (r *recorder) write(ctx context.Context) {
 		}
 		if n := len(entries); n > 0 {
 			r.publish(entries[n-1].Pos)
+			r.compact()
 		}
 		for _, c := range commits {
 			c.done <- r.afterCommit(c)
 		}
 		r.extend(ctx)
-		if len(r.commits) == 0 && len(r.held) == 0 {
+		if len(r.commits) == 0 && r.held == len(r.queue) {
 			break // what is left has been seen: it may wait for company
 		}
 	}
@@ -319,7 +335,7 @@ func (r *recorder) failWith(err error) {
 	if r.failure == nil {
 		r.failure = err
 	}
-	r.fresh, r.held = nil, nil
+	r.queue, r.fresh, r.held = nil, 0, 0
 	for _, c := range r.commits {
 		c.done <- r.failure
 	}
@@ -383,7 +399,7 @@ func (r *recorder) close(ctx context.Context) (*agent.Outcome, error) {
 	for r.writing {
 		r.quiet.Wait()
 	}
-	if r.failure == nil && len(r.fresh) > 0 {
+	if r.failure == nil && r.fresh < len(r.queue) {
 		r.writing = true
 		r.write(ctx)
 	}

@@ -3,6 +3,7 @@ package thread
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/parley-dev/parley/agent"
@@ -17,10 +18,7 @@ const firstStorePause = 20 * time.Millisecond
 
 // store writes commits and entries as one transition; entries alone as a batch.
 func (r *recorder) store(ctx context.Context, lease Lease, id string, commits []*pendingCommit, entries []Entry) error {
-	stored := make([]Entry, len(entries))
-	for i, e := range entries {
-		stored[i] = storedEntry(e)
-	}
+	stored := storedEntries(entries)
 	pause := firstStorePause
 	for try := 1; ; try++ {
 		err := r.storeOnce(ctx, lease, joined(id, commits, stored), commits)
@@ -67,11 +65,19 @@ func permanent(err error) bool {
 	return errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrExists)
 }
 
-// storedEntry is an entry as the log keeps it: a state that no checkpoint holds goes inline.
-func storedEntry(e Entry) Entry {
-	v, ok := e.Event.Payload.(*agent.ValuesNote)
-	if ok && v.CheckpointID == "" && v.Inline == nil && v.State != nil {
-		e.Event.Payload = &agent.ValuesNote{Inline: v.State.JSON()}
+// storedEntries are entries as the log keeps them: a state that no checkpoint
+// holds goes inline. Only then it is a copy.
+func storedEntries(entries []Entry) []Entry {
+	stored, copied := entries, false
+	for i := range entries {
+		v, ok := entries[i].Event.Payload.(*agent.ValuesNote)
+		if !ok || v.CheckpointID != "" || v.Inline != nil || v.State == nil {
+			continue
+		}
+		if !copied {
+			stored, copied = slices.Clone(entries), true
+		}
+		stored[i].Event.Payload = &agent.ValuesNote{Inline: v.State.JSON()}
 	}
-	return e
+	return stored
 }

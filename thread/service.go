@@ -16,6 +16,7 @@ import (
 // thread: stored ones after their commit, ephemeral ones possibly before. The
 // stream hub implements it. Publish must not block.
 type Publisher interface {
+	// Publish hands on entries; the slice is valid during the call.
 	Publish(threadID string, entries []Entry)
 	// RunEnded tells that a run's row is final; it follows the run's last entry.
 	RunEnded(threadID, runID string)

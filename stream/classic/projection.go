@@ -4,6 +4,8 @@
 package classic
 
 import (
+	"sync"
+
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/thread"
@@ -33,6 +35,7 @@ type Projection struct {
 	tasks     map[string]taskInfo  // running tasks, by id (mode debug)
 
 	buf    []byte
+	lent   []*[lastChunk]byte // chunks to be given back
 	frames []frame.Frame
 	at     struct { // the frame being made
 		start   int
@@ -213,7 +216,32 @@ func (p *Projection) room(size int) {
 	if cap(p.buf)-len(p.buf) >= size {
 		return
 	}
-	p.buf = make([]byte, 0, max(size, min(max(4*cap(p.buf), firstChunk), lastChunk)))
+	next := max(size, min(max(4*cap(p.buf), firstChunk), lastChunk))
+	if next == lastChunk && len(p.lent) < maxLent {
+		c := chunks.Get().(*[lastChunk]byte)
+		p.lent = append(p.lent, c)
+		p.buf = c[:0]
+		return
+	}
+	p.buf = make([]byte, 0, next)
+}
+
+// chunks lends the largest chunks to projections: frames are most of what a
+// streamed run allocates.
+var chunks = sync.Pool{New: func() any { return new([lastChunk]byte) }}
+
+// maxLent bounds how many lent chunks one projection has. It keeps them until
+// Release, also those whose frames are gone.
+const maxLent = 8
+
+// Release gives the memory of all frames back. Neither they nor the projection
+// may be used any more.
+func (p *Projection) Release() {
+	p.buf = nil
+	for _, c := range p.lent {
+		chunks.Put(c)
+	}
+	p.lent = nil
 }
 
 // Recycle lets the projection use the memory of all frames so far again. Only
