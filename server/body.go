@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -17,13 +19,24 @@ import (
 // does not matter (spec/rest-api.md 1.2).
 func (s *Server) readBody(c echo.Context) (json.RawMessage, error) {
 	r := c.Request()
+	// Not every connection has deadlines.
+	rc := http.NewResponseController(c.Response().Writer)
+	timed := r.Body != http.NoBody && rc.SetReadDeadline(time.Now().Add(s.limits.BodyTime)) == nil
 	b, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, s.limits.Body))
 	if err != nil {
 		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		switch {
+		case errors.As(err, &large):
 			return nil, errTooLarge
+		case errors.Is(err, os.ErrDeadlineExceeded): // it stays: the server drops what else may come
+			return nil, errTooSlow
 		}
 		return nil, errMalformed
+	}
+	if timed { // from here on reads only tell whether the client is there
+		if err := rc.SetReadDeadline(time.Time{}); err != nil {
+			return nil, err
+		}
 	}
 	return cleanJSON(b, s.limits.Depth)
 }

@@ -34,6 +34,7 @@ const (
 var (
 	errMalformed    = &textError{http.StatusBadRequest, "Malformed JSON in request body"}
 	errTooLarge     = &textError{http.StatusRequestEntityTooLarge, "Request body too large"}
+	errTooSlow      = &textError{http.StatusRequestTimeout, "Request body came too slowly"}
 	errRoute        = &textError{http.StatusNotFound, textNotFound}
 	errRunNotFound  = &textError{http.StatusNotFound, "Run not found"}
 	errShuttingDown = &textError{http.StatusServiceUnavailable, "Server is shutting down"}
@@ -44,8 +45,10 @@ type issue struct {
 	Code     string `json:"code"`
 	Expected string `json:"expected,omitempty"`
 	Received string `json:"received,omitempty"`
-	Message  string `json:"message"`
-	Path     []any  `json:"path"`
+	// Keys are those that a strict object doesn't have.
+	Keys    []string `json:"keys,omitempty"`
+	Message string   `json:"message"`
+	Path    []any    `json:"path"`
 }
 
 // validationError is a request that does not fit its schema.

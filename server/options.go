@@ -83,6 +83,8 @@ type Options struct {
 	// NoFailureText leaves the error out of the thread protocol's "failed"
 	// events, whose clients then show a text of their own (decisions 11).
 	NoFailureText bool
+	// NoErrorText leaves the error text out of failed lifecycle events of the thread protocol (decisions 11).
+	NoErrorText bool
 	// Truncate serves POST /internal/truncate, which empties the store. For tests only.
 	Truncate bool
 
@@ -111,6 +113,8 @@ type Limits struct {
 	Header int
 	// HeaderTime is how long a client may take to send its headers. Default: 5 s.
 	HeaderTime time.Duration
+	// BodyTime is how long a client may take to send its body. Default: 60 s.
+	BodyTime time.Duration
 	// Idle is how long an unused connection is kept. Default: 120 s.
 	Idle time.Duration
 	// Depth is how deep JSON may be nested. Default: 512.
@@ -129,6 +133,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.HeaderTime == 0 {
 		l.HeaderTime = 5 * time.Second
+	}
+	if l.BodyTime == 0 {
+		l.BodyTime = time.Minute
 	}
 	if l.Idle == 0 {
 		l.Idle = 2 * time.Minute
