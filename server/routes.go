@@ -52,6 +52,8 @@ func (s *Server) routes() []route {
 		{get, "/threads/:thread_id/history", s.getHistory},
 		{post, "/threads/:thread_id/history", s.postHistory},
 		{get, "/threads/:thread_id/stream", s.followThread},
+		{post, "/threads/:thread_id/stream/events", s.postEvents},
+		{get, "/threads/:thread_id/stream/events", s.openSocket},
 		{post, "/threads/:thread_id/commands", s.postCommand},
 
 		{get, "/threads/:thread_id/runs", s.listRuns},

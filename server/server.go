@@ -239,6 +239,14 @@ func (r source) LogStart(ctx context.Context, threadID string) (int64, error) {
 	return r.svc.Store().LogStart(ctx, threadID)
 }
 
+func (r source) LogEnd(ctx context.Context, threadID string) (pos, seq int64, err error) {
+	return r.svc.Store().LogEnd(ctx, threadID)
+}
+
+func (r source) Inflight(ctx context.Context, threadID string) ([]thread.Run, error) {
+	return r.svc.Store().Inflight(ctx, threadID)
+}
+
 func (r source) GetRun(ctx context.Context, threadID, runID string) (thread.Run, error) {
 	return r.svc.GetRun(ctx, threadID, runID)
 }

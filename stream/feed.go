@@ -26,6 +26,8 @@ type feed struct {
 	lost   int64         // Pos of the newest entry that the ring had no room for
 	wake   chan struct{} // closed by the next change; nil while nobody waits
 	tracks map[string]*track
+	events *eventTrack // projection onto the thread protocol; nil without readers of it
+	epoch  uint64      // grows when another thread takes the id
 }
 
 // slot is an entry of the ring and what it counts in bytes.
@@ -148,6 +150,7 @@ func (f *feed) reset() {
 		f.lost = max(f.lost, f.ring[n-1].entry.Pos)
 	}
 	f.ring, f.bytes, f.states = nil, 0, 0
+	f.epoch++
 }
 
 // trim drops the oldest entries while there are too many bytes, and the states

@@ -17,6 +17,8 @@ type Source interface {
 	ReadLog(ctx context.Context, threadID string, after int64, limit int) ([]thread.Entry, error)
 	ReadRunLog(ctx context.Context, threadID, runID string, after int64, limit int) ([]thread.Entry, error)
 	LogStart(ctx context.Context, threadID string) (int64, error)
+	LogEnd(ctx context.Context, threadID string) (pos, seq int64, err error)
+	Inflight(ctx context.Context, threadID string) ([]thread.Run, error)
 	GetRun(ctx context.Context, threadID, runID string) (thread.Run, error)
 	Materialize(ctx context.Context, threadID, ns, checkpointID string) (*agent.State, error)
 }

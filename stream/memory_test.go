@@ -103,6 +103,26 @@ func (m *memory) LogStart(_ context.Context, threadID string) (int64, error) {
 	return m.log[threadID][0].Pos, nil
 }
 
+func (m *memory) LogEnd(_ context.Context, threadID string) (pos, seq int64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.log[threadID] {
+		pos, seq = max(pos, e.Pos), max(seq, e.Seq)
+	}
+	return pos, seq, nil
+}
+
+func (m *memory) Inflight(_ context.Context, threadID string) (inflight []thread.Run, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, run := range m.runs {
+		if run.ThreadID == threadID && !run.Status.Ended() {
+			inflight = append(inflight, run)
+		}
+	}
+	return inflight, nil
+}
+
 func (m *memory) GetRun(_ context.Context, _, runID string) (thread.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

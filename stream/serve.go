@@ -108,6 +108,7 @@ type Stream struct {
 	o      Options
 	begin  func(ctx context.Context) (reader, error) // nil once there is a reader
 	in     reader
+	eager  bool // the headers go before anything is read
 	sender sender
 
 	frames []frame.Frame // taken and not sent yet
@@ -132,8 +133,10 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) error {
 		s.in, s.begin = in, nil
 	}
 	defer s.in.close()
-	if err := s.prefetch(ctx); err != nil {
-		return err
+	if !s.eager {
+		if err := s.prefetch(ctx); err != nil {
+			return err
+		}
 	}
 	if s.gap {
 		w.Header().Set(GapHeader, "truncated")

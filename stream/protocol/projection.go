@@ -56,6 +56,9 @@ func (p *Projection) Want(c Channel) { p.want = c }
 // Skip makes the projection fold entries up to pos without making frames of them.
 func (p *Projection) Skip(pos int64) { p.skip = pos }
 
+// Reset begins anew with another thread.
+func (p *Projection) Reset() { p.run, p.skip = runState{}, 0 }
+
 func (p *Projection) wants(c Channel) bool { return p.want.has(c) && p.at.pos > p.skip }
 
 // NeedsState returns the id of the checkpoint, of the event's namespace, whose
