@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -25,6 +26,9 @@ func Interrupt[T any](ctx Context, value any, opts ...InterruptOption) (T, error
 	for _, opt := range opts {
 		opt(&o)
 	}
+	if o.schema == nil {
+		o.schema = answerSchema(reflect.TypeFor[T]())
+	}
 	raw, err := ctx.task().ask(value, o)
 	if err != nil {
 		return out, err
@@ -38,7 +42,8 @@ func Interrupt[T any](ctx Context, value any, opts ...InterruptOption) (T, error
 // Named keys the question by name instead of by call order.
 func Named(name string) InterruptOption { return func(o *interruptOptions) { o.name = name } }
 
-// ResponseSchema makes answers be checked before they are stored.
+// ResponseSchema makes answers be checked before they are stored. Default: an
+// answer must decode into the type that Interrupt returns; no key is required.
 func ResponseSchema(schema json.RawMessage) InterruptOption {
 	return func(o *interruptOptions) { o.schema = schema }
 }

@@ -108,6 +108,27 @@ func TestInterruptKeepsItsIDUntilAnswered(t *testing.T) {
 	require.NotEqual(t, first.ID, th.Pending()[0].ID)
 }
 
+func TestAnAnswerOfAnotherTypeLeavesTheQuestionOpen(t *testing.T) { // D-35
+	t.Parallel()
+	g := agent.NewGraph[xy]("count").
+		Node("n", func(ctx agent.Context, _ xy) (agent.Update, error) {
+			n, err := agent.Interrupt[int](ctx, "how many?")
+			return x(strings.Repeat("x", n)), err
+		}).
+		Edge(agent.Start, "n").MustCompile()
+	th := agenttest.New(g)
+	_, err := th.Run(t.Context(), x())
+	require.NoError(t, err)
+	var resume *agent.ResumeError
+	_, err = th.Resume(t.Context(), "seven")
+	require.ErrorAs(t, err, &resume)
+	require.Equal(t, agent.InvalidAnswer, resume.Code)
+	require.Len(t, th.Pending(), 1)
+	_, err = th.Resume(t.Context(), 3)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"x":["xxx"]}`, stateOf(t, th, ""))
+}
+
 func TestErrorAndInterruptInOneSuperstep(t *testing.T) { // spec/runtime.md 1.13
 	t.Parallel()
 	broken := true
