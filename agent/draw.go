@@ -61,7 +61,7 @@ func (g *Graph) Draw(xray int) Drawing {
 
 func drawNode(n *node) DrawnNode {
 	id := "RunnableCallable"
-	if n.child != nil {
+	if n.isGraph() {
 		id = "CompiledStateGraph"
 	}
 	data, err := json.Marshal(map[string]any{"id": []string{"langgraph", id}, "name": n.name})

@@ -92,8 +92,10 @@ type branch struct {
 type node struct {
 	name string
 	// run is nil for __start__.
-	run   func(ctx Context, in taskInput) (Update, error)
-	child *Graph
+	run func(ctx Context, in taskInput) (Update, error)
+	// child is the graph that the node is, or, with embeds, that its function invokes.
+	child  *Graph
+	embeds bool
 	// inputType is what the function takes: the state struct, or what a Send carries.
 	inputType reflect.Type
 	// triggers are the channels that start the node, in declared order.
@@ -108,6 +110,9 @@ type node struct {
 	cacheKey func(input json.RawMessage) string
 	onError  string
 }
+
+// isGraph tells whether the node is a nested graph, rather than a function.
+func (n *node) isGraph() bool { return n.child != nil && !n.embeds }
 
 // hidden tells whether the node's tasks are left out of streams.
 func (n *node) hidden() bool {
@@ -150,6 +155,9 @@ func (g *Graph) SubgraphAt(ns string) *Graph {
 	for _, segment := range strings.Split(ns, "|") {
 		name, _, _ := strings.Cut(segment, ":")
 		n := g.byName[name]
+		if n == nil && strings.Trim(segment, "0123456789") == "" {
+			continue // a further call of the same task
+		}
 		if n == nil || n.child == nil {
 			return nil
 		}

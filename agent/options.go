@@ -10,7 +10,7 @@ import (
 // GraphOption configures a graph: ContextType, Reducer, InterruptBefore, InterruptAfter, Stateful, DefaultRetry, StepTimeout, Strict.
 type GraphOption func(*Graph)
 
-// NodeOption configures a node: Retry, Timeout, Cache, Defer, Ends, Tags, OnError, NodeMetadata.
+// NodeOption configures a node: Retry, Timeout, Cached, Defer, Ends, Invokes, Tags, OnError, NodeMetadata.
 type NodeOption func(*node)
 
 // ContextType declares the type of the run's static context, for the schema: ContextType[T]().
@@ -96,6 +96,10 @@ func Defer() NodeOption { return func(n *node) { n.deferred = true } }
 
 // Ends declares where the node's Commands may lead.
 func Ends(nodes ...string) NodeOption { return func(n *node) { n.ends = append(n.ends, nodes...) } }
+
+// Invokes declares the graph that the node's function invokes, so that states
+// show it under the node's task, as they show a graph that is a node.
+func Invokes(g *Graph) NodeOption { return func(n *node) { n.child, n.embeds = g, true } }
 
 // Tags adds tags to the node's tasks ("langsmith:hidden", "nostream").
 func Tags(tags ...string) NodeOption { return func(n *node) { n.tags = append(n.tags, tags...) } }

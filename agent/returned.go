@@ -11,7 +11,7 @@ import (
 // 3.9, spec/rest-api.md 4.4). A bare text is no message yet: values show what
 // becomes of it.
 func (c *taskContext) returnedMessages(writes []write) []Event {
-	if c.planned.node.hidden() || c.planned.node.child != nil { // the nodes of a nested graph have sent theirs
+	if c.planned.node.hidden() || c.planned.node.isGraph() { // the nodes of a nested graph have sent theirs
 		return nil
 	}
 	var events []Event

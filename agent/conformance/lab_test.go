@@ -24,8 +24,10 @@ type lab struct {
 
 // run says what run to start. Neither input nor command: continue.
 type run struct {
-	input         string
-	resume        string
+	input  string
+	resume string
+	// answers are those to the pending questions, in their order.
+	answers       []string
 	commandUpdate string
 	before        []string
 	configurable  map[string]json.RawMessage
@@ -71,16 +73,8 @@ func (l *lab) runIn(ctx context.Context, r run) result {
 	var res agenttest.Result
 	var err error
 	switch {
-	case r.resume != "":
-		res, err = l.thread.Command(ctx, agent.Command{Resume: json.RawMessage(r.resume), HasResume: true})
-	case r.commandUpdate != "":
-		var update map[string]json.RawMessage
-		require.NoError(l.t, json.Unmarshal([]byte(r.commandUpdate), &update))
-		cmd := agent.Command{}
-		for key, value := range update {
-			cmd.Update = append(cmd.Update, agent.Write{Channel: key, Value: value})
-		}
-		res, err = l.thread.Command(ctx, cmd)
+	case r.resume != "" || r.answers != nil || r.commandUpdate != "":
+		res, err = l.thread.Command(ctx, l.command(r))
 	default:
 		exec := l.thread.Execution()
 		exec.InterruptBefore = r.before
@@ -91,6 +85,23 @@ func (l *lab) runIn(ctx context.Context, r run) result {
 	}
 	require.NoError(l.t, err)
 	return result{res.Outcome, res.Events}
+}
+
+// command is the command of a run.
+func (l *lab) command(r run) agent.Command {
+	l.t.Helper()
+	cmd := agent.Command{Resume: json.RawMessage(r.resume), HasResume: r.resume != ""}
+	if r.answers != nil {
+		cmd.Resume, cmd.HasResume = l.answersByID(r.answers), true
+	}
+	var update map[string]json.RawMessage
+	if r.commandUpdate != "" {
+		require.NoError(l.t, json.Unmarshal([]byte(r.commandUpdate), &update))
+	}
+	for key, value := range update {
+		cmd.Update = append(cmd.Update, agent.Write{Channel: key, Value: value})
+	}
+	return cmd
 }
 
 // state is the newest state, as the API shows it.

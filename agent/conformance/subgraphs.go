@@ -45,7 +45,7 @@ func embeddedGraph(name string, answer talker) agent.Agent {
 			}
 			found, _ := state.Messages()["messages"].Last()
 			return say(found.Text()), nil
-		}).
+		}, agent.Invokes(inner)).
 		Node("summarize", func(agent.Context, messagesState) (agent.Update, error) { return say("Summary line"), nil }).
 		Edge(agent.Start, "research").Edge("research", "summarize").
 		MustCompile()
