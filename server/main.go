@@ -149,6 +149,10 @@ func serve(env *environment, s *Server, l net.Listener, o Options, taken bool) e
 	if _, err := io.WriteString(env.stdout, text); err != nil {
 		s.log.Warn("address not printed", "error", err)
 	}
+	kept := make(chan struct{})
+	keeping, stopKeeping := context.WithCancel(context.Background())
+	go func() { defer close(kept); keepMemory(keeping) }()
+	defer func() { stopKeeping(); <-kept }()
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	var failure error
