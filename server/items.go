@@ -103,17 +103,14 @@ func (s *Server) putItem(c echo.Context) error {
 	}
 	it.CreatedAt = now()
 	it.UpdatedAt = it.CreatedAt
-	var expires time.Time
-	if minutes > 0 {
-		expires = it.CreatedAt.Add(minutesOf(minutes))
-	}
-	if err := s.svc.Store().PutItem(c.Request().Context(), it, expires); err != nil {
+	if err := s.svc.Store().PutItem(c.Request().Context(), it, minutesOf(minutes)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
 }
 
-// getItem is GET /store/items; a missing item is null, not 404.
+// getItem is GET /store/items; a missing item is null, not 404. Reading starts
+// the item's TTL anew unless refresh_ttl is false.
 func (s *Server) getItem(c echo.Context) error {
 	ns := queryNamespace(c)
 	if len(ns) == 0 {
@@ -127,7 +124,8 @@ func (s *Server) getItem(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	it, err := s.svc.Store().GetItem(c.Request().Context(), ns, key)
+	ctx := c.Request().Context()
+	it, ttl, err := s.svc.Store().GetItem(ctx, ns, key)
 	switch {
 	case errors.Is(err, thread.ErrNotFound):
 		return writeJSON(c, http.StatusOK, nil)
@@ -135,6 +133,11 @@ func (s *Server) getItem(c echo.Context) error {
 		return err
 	case !matchItem(filter, it):
 		return &textError{http.StatusNotFound, "Item not found"}
+	}
+	if refresh := c.QueryParam("refresh_ttl"); ttl > 0 && (refresh == "" || truthy(refresh)) {
+		if err := s.svc.Store().RefreshItem(ctx, ns, key); err != nil {
+			return err
+		}
 	}
 	return writeJSON(c, http.StatusOK, itemJSON(it))
 }
@@ -172,7 +175,7 @@ func (s *Server) deleteItem(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	if len(filter) > 0 {
-		it, err := s.svc.Store().GetItem(ctx, ns, key)
+		it, _, err := s.svc.Store().GetItem(ctx, ns, key)
 		switch {
 		case errors.Is(err, thread.ErrNotFound):
 			return c.NoContent(http.StatusNoContent)
@@ -188,7 +191,8 @@ func (s *Server) deleteItem(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// searchItems is POST /store/items/search. Without an embedding index, query is as if absent.
+// searchItems is POST /store/items/search. Without an embedding index, query is as
+// if absent. TTLs of what is found start anew unless refresh_ttl is false.
 func (s *Server) searchItems(c echo.Context) error {
 	f, err := s.object(c)
 	if err != nil {
@@ -197,6 +201,7 @@ func (s *Server) searchItems(c echo.Context) error {
 	f.require("namespace_prefix")
 	q := thread.ItemQuery{Prefix: f.strings("namespace_prefix"), Filter: f.keyed("filter")}
 	q.Limit, q.Offset = s.page(f)
+	q.Refresh = f.raw("refresh_ttl") == nil || f.boolean("refresh_ttl")
 	if err := f.err(); err != nil {
 		return err
 	}

@@ -2,11 +2,15 @@ package server_test
 
 import (
 	"net/http"
+	"net/url"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/parley-dev/parley/server"
+	"github.com/parley-dev/parley/thread/local"
 )
 
 func TestItems(t *testing.T) { // spec/rest-api.md 2.5
@@ -55,6 +59,44 @@ func TestItems(t *testing.T) { // spec/rest-api.md 2.5
 	c.do(http.MethodDelete, "/store/items", `{"key":"k"}`).text(http.StatusBadRequest, "Namespace is required")
 	c.post("/store/items/search", `{}`).fault("namespace_prefix")
 	c.post("/store/namespaces", `{"prefix":[]}`).fault("prefix")
+}
+
+func TestReadsStartTheTTLOfAnItemAnew(t *testing.T) { // spec/rest-api.md 2.5
+	t.Parallel()
+	var past atomic.Int64
+	start := time.Now()
+	store, err := local.Open(t.Context(), local.Options{Ephemeral: true, Clock: func() time.Time { return start.Add(time.Duration(past.Load())) }})
+	require.NoError(t, err)
+	c := serveTest(t, server.Options{Store: store})
+	keys := []string{"got", "got not refreshed", "found", "found not refreshed", "forever"}
+	for _, key := range keys {
+		ttl := `,"ttl":1.5`
+		if key == "forever" {
+			ttl = ""
+		}
+		c.do(http.MethodPut, "/store/items", `{"namespace":["n"],"key":"`+key+`","value":{"is":"`+key+`"}`+ttl+`}`).is(http.StatusNoContent)
+	}
+	get := func(key, query string) string {
+		return c.get("/store/items?namespace=n&key=" + url.QueryEscape(key) + query).ok().body
+	}
+	past.Add(int64(time.Minute))
+	for _, query := range []string{"", "&refresh_ttl=true"} {
+		require.NotEqual(t, "null", get("got", query))
+	}
+	require.NotEqual(t, "null", get("got not refreshed", "&refresh_ttl=false"))
+	c.post("/store/items/search", `{"namespace_prefix":["n"],"filter":{"is":"found"}}`).ok()
+	c.post("/store/items/search", `{"namespace_prefix":["n"],"refresh_ttl":false}`).ok()
+	past.Add(int64(time.Minute))
+	var left []string
+	for _, key := range keys {
+		if get(key, "&refresh_ttl=0") != "null" {
+			left = append(left, key)
+		}
+	}
+	require.Equal(t, []string{"got", "found", "forever"}, left)
+	past.Add(int64(time.Minute))
+	require.Equal(t, "null", get("got", ""))
+	require.NotEqual(t, "null", get("forever", ""))
 }
 
 func TestCrons(t *testing.T) { // spec/rest-api.md 2.6

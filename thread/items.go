@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/parley-dev/parley/agent"
 )
@@ -16,9 +15,12 @@ var _ agent.Items = items{}
 
 func (s *Service) items() agent.Items { return items{s: s} }
 
-// Get implements agent.Items.
+// Get implements agent.Items. Reading starts an item's TTL anew.
 func (i items) Get(ctx context.Context, namespace []string, key string) (*agent.Item, error) {
-	it, err := i.s.store.GetItem(ctx, namespace, key)
+	it, ttl, err := i.s.store.GetItem(ctx, namespace, key)
+	if err == nil && ttl > 0 {
+		err = i.s.store.RefreshItem(ctx, namespace, key)
+	}
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
@@ -31,7 +33,7 @@ func (i items) Get(ctx context.Context, namespace []string, key string) (*agent.
 // Put implements agent.Items.
 func (i items) Put(ctx context.Context, namespace []string, key string, value json.RawMessage) error {
 	now := i.s.clock.Now()
-	return i.s.store.PutItem(ctx, agent.Item{Namespace: namespace, Key: key, Value: value, CreatedAt: now, UpdatedAt: now}, time.Time{})
+	return i.s.store.PutItem(ctx, agent.Item{Namespace: namespace, Key: key, Value: value, CreatedAt: now, UpdatedAt: now}, 0)
 }
 
 // Delete implements agent.Items.
@@ -42,7 +44,7 @@ func (i items) Delete(ctx context.Context, namespace []string, key string) error
 	return nil
 }
 
-// Search implements agent.Items.
+// Search implements agent.Items. It starts the TTLs of what it finds anew.
 func (i items) Search(ctx context.Context, prefix []string, filter map[string]json.RawMessage, limit, offset int) ([]agent.Item, error) {
-	return i.s.store.SearchItems(ctx, ItemQuery{Prefix: prefix, Filter: filter, Limit: limit, Offset: offset})
+	return i.s.store.SearchItems(ctx, ItemQuery{Prefix: prefix, Filter: filter, Limit: limit, Offset: offset, Refresh: true})
 }

@@ -19,6 +19,8 @@ type Runs interface {
 	// FindRun finds a run without its thread.
 	FindRun(ctx context.Context, runID string) (Run, error)
 	ListRuns(ctx context.Context, threadID string, q RunQuery) ([]Run, error)
+	// NewestRun returns the newest of the thread's runs that have started; ErrNotFound when there is none.
+	NewestRun(ctx context.Context, threadID string) (Run, error)
 	// DeleteRun removes the run, its log and the checkpoints whose metadata.run_id is the run's. The owner of a
 	// running one is fenced, and the thread goes back to where it was before.
 	DeleteRun(ctx context.Context, threadID, runID string) error
@@ -52,7 +54,8 @@ type Runs interface {
 	PendingInterrupts(ctx context.Context, threadID string) ([]OpenInterrupt, error)
 	// Answers returns the accepted answers to the given interrupts.
 	Answers(ctx context.Context, threadID string, ids []string) (map[string]agent.Answer, error)
-	// ExpireLogs drops the logs of finished, non-suspended executions that ended before the given time.
+	// ExpireLogs drops the logs of finished, non-suspended executions that ended before the given time, and
+	// what else nobody can see any more: expired items of the store and idempotency keys.
 	ExpireLogs(ctx context.Context, before time.Time, limit int) (int, error)
 }
 

@@ -32,7 +32,7 @@ func splitLabels(s string) []string {
 }
 
 // PutItem implements thread.ItemStore. The time of creation of an item that exists stays.
-func (s *Store) PutItem(ctx context.Context, it agent.Item, expires time.Time) error {
+func (s *Store) PutItem(ctx context.Context, it agent.Item, ttl time.Duration) error {
 	ns, err := joinLabels(it.Namespace)
 	if err != nil {
 		return err
@@ -43,35 +43,36 @@ func (s *Store) PutItem(ctx context.Context, it agent.Item, expires time.Time) e
 		created = updated
 	}
 	return s.write(ctx, true, func(t *tx) error {
-		_, err := t.exec(`INSERT INTO items(namespace, key, value, created, updated, expires) VALUES(?1,?2,?3,?4,?5,?6)
-			ON CONFLICT(namespace, key) DO UPDATE SET value=?3, expires=?6, updated=max(?5, updated+1),
-				created=CASE WHEN expires<>0 AND expires<=?7 THEN ?4 ELSE created END`,
-			ns, it.Key, it.Value, created, updated, micros(expires), micros(s.now()))
+		now := micros(s.now())
+		_, err := t.exec(`INSERT INTO items(namespace, key, value, created, updated, ttl, expires) VALUES(?1,?2,?3,?4,?5,?6,?7)
+			ON CONFLICT(namespace, key) DO UPDATE SET value=?3, ttl=?6, expires=?7, updated=max(?5, updated+1),
+				created=CASE WHEN expires<>0 AND expires<=?8 THEN ?4 ELSE created END`,
+			ns, it.Key, it.Value, created, updated, ttl.Microseconds(), expiry(now, ttl), now)
 		return err
 	})
 }
 
-const itemColumns = `namespace, key, value, created, updated`
+const itemColumns = `namespace, key, value, created, updated, ttl`
 
 func readItem(r *rows) agent.Item {
 	return agent.Item{Namespace: splitLabels(r.text(0)), Key: r.text(1), Value: r.blob(2), CreatedAt: timeOf(r.int(3)), UpdatedAt: timeOf(r.int(4))}
 }
 
 // GetItem implements thread.ItemStore.
-func (s *Store) GetItem(ctx context.Context, namespace []string, key string) (it agent.Item, err error) {
+func (s *Store) GetItem(ctx context.Context, namespace []string, key string) (it agent.Item, ttl time.Duration, err error) {
 	ns, err := joinLabels(namespace)
 	if err != nil {
-		return it, err
+		return it, 0, err
 	}
 	err = s.read(ctx, func(c *conn) error {
-		ok, err := c.one(func(r *rows) { it = readItem(r) },
+		ok, err := c.one(func(r *rows) { it, ttl = readItem(r), itemTTL(r) },
 			`SELECT `+itemColumns+` FROM items WHERE namespace=? AND key=? AND (expires=0 OR expires>?)`, ns, key, micros(s.now()))
 		if err == nil && !ok {
 			err = &thread.NotFoundError{Kind: notFoundItem, ID: key}
 		}
 		return err
 	})
-	return it, err
+	return it, ttl, err
 }
 
 // DeleteItem implements thread.ItemStore. An item that isn't there is deleted.
@@ -86,26 +87,15 @@ func (s *Store) DeleteItem(ctx context.Context, namespace []string, key string) 
 	})
 }
 
-// RefreshItem implements thread.ItemStore.
-func (s *Store) RefreshItem(ctx context.Context, namespace []string, key string, expires time.Time) error {
-	ns, err := joinLabels(namespace)
-	if err != nil {
-		return err
-	}
-	return s.write(ctx, false, func(t *tx) error {
-		_, err := t.exec(`UPDATE items SET expires=? WHERE namespace=? AND key=? AND expires<>0`, micros(expires), ns, key)
-		return err
-	})
-}
-
 // SearchItems implements thread.ItemStore: newest first.
 func (s *Store) SearchItems(ctx context.Context, q thread.ItemQuery) (list []agent.Item, err error) {
 	prefix, err := joinLabels(q.Prefix)
 	if err != nil {
 		return nil, err
 	}
+	var aging []agent.Item
 	err = s.read(ctx, func(c *conn) error {
-		list = nil
+		list, aging = nil, nil
 		sql := `SELECT ` + itemColumns + ` FROM items WHERE (expires=0 OR expires>?)`
 		args := []any{micros(s.now())}
 		if prefix != "" {
@@ -124,9 +114,15 @@ func (s *Store) SearchItems(ctx context.Context, q thread.ItemQuery) (list []age
 				continue
 			}
 			list = append(list, it)
+			if q.Refresh && itemTTL(r) > 0 {
+				aging = append(aging, it)
+			}
 		}
 		return r.close()
 	})
+	if err == nil && len(aging) > 0 {
+		err = s.refreshItems(ctx, aging)
+	}
 	return list, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -111,6 +112,65 @@ func TestTimeIsTheStoresClock(t *testing.T) {
 	got, err := s.GetThread(t.Context(), "x")
 	require.NoError(t, err)
 	require.True(t, got.CreatedAt.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)))
+}
+
+func TestReadsStartTTLsOfItemsAnew(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	s, err := Open(t.Context(), Options{Ephemeral: true, Clock: func() time.Time { return now }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	ns := []string{"n"}
+	for _, key := range []string{"got", "found", "listed", "unread"} {
+		require.NoError(t, s.PutItem(t.Context(), agent.Item{Namespace: []string{"n", key}, Key: key, Value: json.RawMessage("{}")}, time.Minute))
+	}
+	keys := func(refresh bool, ns ...string) (keys []string) {
+		list, err := s.SearchItems(t.Context(), thread.ItemQuery{Prefix: ns, Refresh: refresh})
+		require.NoError(t, err)
+		for _, it := range list {
+			keys = append(keys, it.Key)
+		}
+		return keys
+	}
+	now = now.Add(40 * time.Second)
+	require.NoError(t, s.RefreshItem(t.Context(), []string{"n", "got"}, "got"))
+	require.Equal(t, []string{"found"}, keys(true, "n", "found"))
+	require.Equal(t, []string{"listed"}, keys(false, "n", "listed"))
+	now = now.Add(40 * time.Second)
+	require.ElementsMatch(t, []string{"got", "found"}, keys(false, ns...))
+	now = now.Add(20 * time.Second)
+	require.Empty(t, keys(false, ns...))
+	_, err = s.ExpireLogs(t.Context(), now, 10)
+	require.NoError(t, err)
+	require.NoError(t, s.read(t.Context(), func(c *conn) error {
+		left := int64(-1)
+		_, err := c.one(func(r *rows) { left = r.int(0) }, `SELECT count(*) FROM items`)
+		require.Zero(t, left, "retention removes what nobody can see")
+		return err
+	}))
+}
+
+func TestItemsOfTheFirstSchemaKeepTheirTTL(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c, err := openConn(filepath.Join(dir, File), false)
+	require.NoError(t, err)
+	require.NoError(t, migrateBy(c, migrations[:1]))
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	hour := time.Hour.Microseconds()
+	for key, expires := range map[string]int64{"hour": micros(now) + hour, "ever": 0} {
+		_, err := c.exec(`INSERT INTO items(namespace, key, value, created, updated, expires) VALUES('n',?,'{}',1,?,?)`, key, micros(now), expires)
+		require.NoError(t, err)
+	}
+	c.close()
+	s, err := Open(t.Context(), Options{Dir: dir, Clock: func() time.Time { return now }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for key, want := range map[string]time.Duration{"hour": time.Hour, "ever": 0} {
+		_, ttl, err := s.GetItem(t.Context(), []string{"n"}, key)
+		require.NoError(t, err)
+		require.Equal(t, want, ttl, key)
+	}
 }
 
 func TestOpenNeedsADirectory(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ExpireLogs implements thread.Runs. It removes forgotten idempotency keys too.
+// ExpireLogs implements thread.Runs.
 func (s *Store) ExpireLogs(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, false, func(t *tx) error {
 		n = 0
@@ -24,8 +24,11 @@ func (s *Store) ExpireLogs(ctx context.Context, before time.Time, limit int) (n 
 			}
 			n++
 		}
-		_, err := t.exec(`DELETE FROM idempotency WHERE expires<=?`, micros(s.now()))
-		return err
+		now := micros(s.now())
+		if _, err := t.exec(`DELETE FROM idempotency WHERE expires<=?`, now); err != nil {
+			return err
+		}
+		return dropExpiredItems(t.conn, now)
 	})
 	return n, err
 }

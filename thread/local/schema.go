@@ -4,7 +4,15 @@ import "fmt"
 
 // migrations bring a database from version i to i+1 (PRAGMA user_version). Only
 // ever append to the list.
-var migrations = []string{schemaV1}
+var migrations = []string{schemaV1, schemaV2}
+
+// schemaV2 keeps the TTL of an item, so that reads can start it anew. Items that
+// were stored before got theirs when they were last written.
+const schemaV2 = `
+ALTER TABLE items ADD COLUMN ttl INTEGER NOT NULL DEFAULT 0; -- microseconds; 0 for forever
+UPDATE items SET ttl=max(expires-updated, 1) WHERE expires<>0;
+CREATE INDEX items_expires ON items(expires) WHERE expires<>0;
+`
 
 // schemaV1: times are microseconds since the epoch, 0 for none. Keys named k
 // are integers of this database; see keys.go for how they are made.

@@ -12,7 +12,7 @@ import (
 
 func (e *env) put(ns []string, key, value string) {
 	e.Helper()
-	require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: ns, Key: key, Value: json.RawMessage(value), CreatedAt: now(), UpdatedAt: now()}, time.Time{}))
+	require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: ns, Key: key, Value: json.RawMessage(value), CreatedAt: now(), UpdatedAt: now()}, 0))
 }
 
 func (e *env) itemKeys(q thread.ItemQuery) []string {
@@ -30,51 +30,75 @@ var itemCases = []testCase{
 	{"put, get, overwrite, delete", func(e *env) {
 		ns := []string{"users", "ann"}
 		created := now().Add(-time.Hour)
-		require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: ns, Key: "k", Value: raw(`{"x":1}`), CreatedAt: created, UpdatedAt: created}, time.Time{}))
-		got, err := e.GetItem(e.ctx, ns, "k")
+		require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: ns, Key: "k", Value: raw(`{"x":1}`), CreatedAt: created, UpdatedAt: created}, 0))
+		got, ttl, err := e.GetItem(e.ctx, ns, "k")
 		require.NoError(e, err)
+		require.Zero(e, ttl)
 		require.Equal(e, ns, got.Namespace)
 		require.JSONEq(e, `{"x":1}`, string(got.Value))
 		require.True(e, created.Equal(got.CreatedAt))
 		e.put(ns, "k", `{"x":2}`)
-		again, err := e.GetItem(e.ctx, ns, "k")
+		again, _, err := e.GetItem(e.ctx, ns, "k")
 		require.NoError(e, err)
 		require.JSONEq(e, `{"x":2}`, string(again.Value))
 		require.True(e, created.Equal(again.CreatedAt), "an overwrite keeps the time of creation")
 		require.True(e, again.UpdatedAt.After(got.UpdatedAt))
 		require.NoError(e, e.DeleteItem(e.ctx, ns, "k"))
 		require.NoError(e, e.DeleteItem(e.ctx, ns, "k"), "also when it is gone")
-		_, err = e.GetItem(e.ctx, ns, "k")
+		_, _, err = e.GetItem(e.ctx, ns, "k")
 		require.ErrorIs(e, err, thread.ErrNotFound)
 	}},
 	{"two writes at one time still grow updated_at", func(e *env) {
 		at := now()
 		var last time.Time
 		for range 2 {
-			require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: []string{"n"}, Key: "k", Value: raw("{}"), UpdatedAt: at}, time.Time{}))
-			got, err := e.GetItem(e.ctx, []string{"n"}, "k")
+			require.NoError(e, e.PutItem(e.ctx, agent.Item{Namespace: []string{"n"}, Key: "k", Value: raw("{}"), UpdatedAt: at}, 0))
+			got, _, err := e.GetItem(e.ctx, []string{"n"}, "k")
 			require.NoError(e, err)
 			require.True(e, got.UpdatedAt.After(last))
 			last = got.UpdatedAt
 		}
 	}},
-	{"an expired item is gone, a refreshed one stays", func(e *env) {
-		for _, key := range []string{"a", "b"} {
-			it := agent.Item{Namespace: []string{"n"}, Key: key, Value: raw("{}"), UpdatedAt: now()}
-			require.NoError(e, e.PutItem(e.ctx, it, time.Now().Add(50*time.Millisecond)))
+	{"an expired item is gone, one that is read lives on", func(e *env) {
+		const ttl = time.Second
+		for _, key := range []string{"unread", "got", "found"} {
+			it := agent.Item{Namespace: []string{"n", key}, Key: key, Value: raw("{}"), UpdatedAt: now()}
+			require.NoError(e, e.PutItem(e.ctx, it, ttl))
 		}
-		require.NoError(e, e.RefreshItem(e.ctx, []string{"n"}, "b", time.Now().Add(time.Hour)))
+		_, had, err := e.GetItem(e.ctx, []string{"n", "unread"}, "unread")
+		require.NoError(e, err)
+		require.Equal(e, ttl, had)
 		require.Eventually(e, func() bool {
-			_, err := e.GetItem(e.ctx, []string{"n"}, "a")
-			return err != nil
+			require.NoError(e, e.RefreshItem(e.ctx, []string{"n", "got"}, "got"))
+			_, err := e.SearchItems(e.ctx, thread.ItemQuery{Prefix: []string{"n", "found"}, Refresh: true})
+			require.NoError(e, err)
+			return len(e.itemKeys(thread.ItemQuery{Prefix: []string{"n", "unread"}})) == 0
 		}, patience, lookEach)
-		require.Equal(e, []string{"b"}, e.itemKeys(thread.ItemQuery{}))
+		require.Equal(e, []string{"found", "got"}, e.itemKeys(thread.ItemQuery{}))
 		names, err := e.ItemNamespaces(e.ctx, thread.NamespaceQuery{})
 		require.NoError(e, err)
-		require.Equal(e, [][]string{{"n"}}, names)
-		e.put([]string{"n"}, "a", "{}")
-		require.NoError(e, e.RefreshItem(e.ctx, []string{"n"}, "a", time.Now().Add(-time.Hour)))
-		require.Equal(e, []string{"a", "b"}, e.itemKeys(thread.ItemQuery{}), "an item without expiry gets none")
+		require.NotContains(e, names, []string{"n", "unread"})
+		require.NoError(e, e.RefreshItem(e.ctx, []string{"n", "unread"}, "unread"))
+		require.Empty(e, e.itemKeys(thread.ItemQuery{Prefix: []string{"n", "unread"}}), "what has expired stays gone")
+		_, err = e.ExpireLogs(e.ctx, now().Add(-time.Hour), 10)
+		require.NoError(e, err)
+		require.Empty(e, e.itemKeys(thread.ItemQuery{Prefix: []string{"n", "unread"}}))
+	}},
+	{"a TTL is set and taken away by the last write", func(e *env) {
+		ttl := func() time.Duration {
+			_, ttl, err := e.GetItem(e.ctx, []string{"n"}, "k")
+			require.NoError(e, err)
+			return ttl
+		}
+		it := agent.Item{Namespace: []string{"n"}, Key: "k", Value: raw("{}"), UpdatedAt: now()}
+		require.NoError(e, e.PutItem(e.ctx, it, 0))
+		require.Zero(e, ttl())
+		require.NoError(e, e.RefreshItem(e.ctx, []string{"n"}, "k"))
+		require.Zero(e, ttl(), "an item without TTL gets none")
+		require.NoError(e, e.PutItem(e.ctx, it, time.Hour))
+		require.Equal(e, time.Hour, ttl())
+		require.NoError(e, e.PutItem(e.ctx, it, 0))
+		require.Zero(e, ttl())
 	}},
 	{"search by prefix is by whole labels", func(e *env) {
 		e.put([]string{"a"}, "1", "{}")
