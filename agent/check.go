@@ -2,9 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"reflect"
 	"slices"
 )
 
@@ -156,8 +153,8 @@ func (c *channels) checkTypes(writes []Write) error {
 		if spec == nil || !spec.state || spec.kind == kindMessages || v == nil || v.JSON == nil {
 			continue
 		}
-		if err := json.Unmarshal(v.JSON, reflect.New(spec.typ).Interface()); err != nil {
-			return &InvalidUpdateError{Message: fmt.Sprintf("Invalid value for state key %q: %v", w.Channel, err)}
+		if err := spec.decodes(v.JSON); err != nil {
+			return err
 		}
 	}
 	return nil

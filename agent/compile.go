@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -42,6 +43,11 @@ func (g *Graph) stateChannels() error {
 		if r, ok := reducers[f.key]; ok {
 			s.kind, s.initial, s.fold = kindReducer, r.initial, r.fold
 			delete(reducers, f.key)
+		}
+		if s.initial != nil && s.fold == nil {
+			if err := json.Unmarshal(s.initial, reflect.New(f.typ).Interface()); err != nil {
+				return fmt.Errorf("agent: graph %q, state key %q: default: %s", g.name, f.key, typeFault(err))
+			}
 		}
 		if g.specs[f.key] != nil {
 			return fmt.Errorf("agent: graph %q has state key %q twice", g.name, f.key)

@@ -197,6 +197,9 @@ func (w *updateWriter) set(key string, v any) error {
 	if err != nil {
 		return &InvalidUpdateError{Code: codeReturnValue, Message: fmt.Sprintf("value of %q: %v", key, err)}
 	}
+	if err := spec.checkType(v, raw); err != nil {
+		return err
+	}
 	w.writes = append(w.writes, Write{Channel: key, Value: raw})
 	return nil
 }
