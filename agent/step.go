@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -14,9 +15,14 @@ type StepOption func(*stepOptions)
 type stepOptions struct {
 	atMostOnce bool
 	timeout    time.Duration
+	// result is the JSON Schema of what the step returns; nil for anything.
+	result json.RawMessage
 }
 
-// AtMostOnce asks a person when a crash left the outcome of the step unknown (decisions 6). Default: AtLeastOnce, the step runs again.
+// AtMostOnce asks a person when a crash left the outcome of the step unknown
+// (decisions 6). The question is {"type": "unknown_outcome", "step", "idempotency_key"},
+// the answer {"type": "retry"}, {"type": "done", "result": what the step returns} or
+// {"type": "fail", "message"}. Default: at least once, the step runs again unasked.
 func AtMostOnce() StepOption { return func(o *stepOptions) { o.atMostOnce = true } }
 
 // StepTimeoutOf bounds one attempt of the step. Of an AtMostOnce step that ran
@@ -28,6 +34,9 @@ type StepContext interface {
 	context.Context
 	// IdempotencyKey is stable over retries, resumes and recovery.
 	IdempotencyKey() string
+	// Attempt counts the calls of the function that are known of, from 1. A call
+	// that died with its process is known of only if the step is AtMostOnce: tell
+	// repeats by IdempotencyKey.
 	Attempt() int
 }
 
@@ -50,6 +59,9 @@ func Step[T any](ctx Context, name string, fn func(ctx StepContext) (T, error), 
 	var o stepOptions
 	for _, opt := range opts {
 		opt(&o)
+	}
+	if o.atMostOnce {
+		o.result = answerSchema(reflect.TypeFor[T]())
 	}
 	raw, err := ctx.task().step(name, o, func(sc StepContext) (json.RawMessage, error) {
 		v, err := fn(sc)
@@ -79,8 +91,14 @@ type unknownOutcome struct {
 }
 
 // unknownOutcomeSchema describes the answers: run the step again, take it as
-// done with a result, or let it fail.
-var unknownOutcomeSchema = json.RawMessage(`{"type":"object","required":["type"],"properties":{"type":{"enum":["retry","done","fail"]},"result":true,"message":{"type":"string"}}}`)
+// done with a result that the step could have had, or let it fail.
+func unknownOutcomeSchema(result json.RawMessage) json.RawMessage {
+	if result == nil {
+		result = json.RawMessage("true")
+	}
+	return json.RawMessage(`{"type":"object","required":["type"],"properties":{"type":{"enum":["retry","done","fail"]},"result":` +
+		string(result) + `,"message":{"type":"string"}}}`)
+}
 
 // step carries out a durable step (spec/runtime.md 9.1).
 func (c *taskContext) step(name string, o stepOptions, fn func(StepContext) (json.RawMessage, error)) (json.RawMessage, error) {
@@ -109,7 +127,7 @@ func (c *taskContext) step(name string, o stepOptions, fn func(StepContext) (jso
 		}
 	case StepStarted:
 		if o.atMostOnce {
-			raw, again, err := c.askOutcome(key, rec)
+			raw, again, err := c.askOutcome(key, rec, o.result)
 			if !again {
 				return raw, err
 			}
@@ -164,11 +182,11 @@ func (c *taskContext) runStep(key stepKey, rec journaled, o stepOptions, fn func
 var errStepExpired = errors.New("agent: step timeout")
 
 // askOutcome asks a person about a step that was started and never ended. again
-// says that it is to run.
-func (c *taskContext) askOutcome(key stepKey, rec journaled) (raw json.RawMessage, again bool, err error) {
+// says that it is to run; result is the schema of what it could have returned.
+func (c *taskContext) askOutcome(key stepKey, rec journaled, result json.RawMessage) (raw json.RawMessage, again bool, err error) {
 	answer, err := c.ask(
 		unknownOutcome{Type: "unknown_outcome", Step: key.name, IdempotencyKey: c.idempotencyKey(key)},
-		interruptOptions{name: fmt.Sprintf("step:%s:%d:%d", key.name, key.occurrence, rec.Attempt), schema: unknownOutcomeSchema})
+		interruptOptions{name: fmt.Sprintf("step:%s:%d:%d", key.name, key.occurrence, rec.Attempt), schema: unknownOutcomeSchema(result)})
 	if err != nil {
 		return nil, false, err
 	}
@@ -177,10 +195,8 @@ func (c *taskContext) askOutcome(key stepKey, rec journaled) (raw json.RawMessag
 		Result  json.RawMessage `json:"result"`
 		Message string          `json:"message"`
 	}
-	if json.Unmarshal(answer, &decision.Type) != nil { // a plain word will do
-		if err := json.Unmarshal(answer, &decision); err != nil {
-			return nil, false, fmt.Errorf("agent: decision about step %q: %w", key.name, err)
-		}
+	if err := json.Unmarshal(answer, &decision); err != nil {
+		return nil, false, fmt.Errorf("agent: decision about step %q: %w", key.name, err)
 	}
 	switch decision.Type {
 	case "retry":

@@ -199,6 +199,12 @@ func TestUnknownOutcomeOfAnAtMostOnceStepIsAsked(t *testing.T) { // decisions 6
 			require.Equal(t, "send", value.Step)
 			require.NotEmpty(t, value.IdempotencyKey)
 
+			for _, refused := range []any{"retry", map[string]any{"type": "maybe"}, map[string]any{"type": "done", "result": 7}} {
+				_, err = th.Resume(t.Context(), refused) // a result that isn't the step's type would be recorded for good
+				var resume *agent.ResumeError
+				require.ErrorAs(t, err, &resume, "%v", refused)
+				require.Equal(t, agent.InvalidAnswer, resume.Code)
+			}
 			res, err = th.Resume(t.Context(), c.answer)
 			require.NoError(t, err)
 			require.Equal(t, c.status, res.Status)
