@@ -24,10 +24,10 @@ test-sdk: build
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w"; exit 1; }
 	$(GO) vet ./...
-	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run ./...; \
-	else $(GO) run $(LINT) run ./...; fi
+	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run --allow-parallel-runners ./...; \
+	else $(GO) run $(LINT) run --allow-parallel-runners ./...; fi
 
-# Benchmarks of the hot paths; ../shared/bench measures the whole server.
+# Benchmarks of the hot paths.
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./agent/... ./thread/... ./stream/...
 

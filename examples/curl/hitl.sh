@@ -2,7 +2,7 @@
 # A run that asks a person, with nothing but curl: start it and watch it stream,
 # see the question, answer it together with a state update, read the state.
 #
-#   parley serve --agents demo &
+#   go run ./cmd/parley serve &
 #   sh examples/curl/hitl.sh http://localhost:2024 [approve|reject]
 set -eu
 
@@ -20,6 +20,7 @@ field() { tr -d '\n' | sed -n "s/.*\"$1\":[[:space:]]*\"\([^\"]*\)\".*/\1/p"; }
 
 say 'A thread'
 thread=$(post /threads '{}' | field thread_id)
+[ -n "$thread" ] || { echo "no thread: is the server up at $base?" >&2; exit 1; }
 echo "thread_id: $thread"
 
 say 'A run: watch the proposal stream, then the question (__interrupt__)'
