@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -250,4 +251,36 @@ func TestCustomRoutesAndMiddleware(t *testing.T) { // spec/rest-api.md 2.8
 	public := serveTest(t, o)
 	public.get("/runs/mine").ok()
 	public.get("/ok").is(http.StatusUnauthorized)
+}
+
+// A hook sees what a request makes the server do later: where it reports to.
+func TestAuthorisersSeeWebhooksAndChangesOfCrons(t *testing.T) {
+	t.Parallel()
+	hooks := tenants()
+	local := func(next auth.Authorizer, address func(v auth.Value) string) auth.Authorizer {
+		return func(ctx context.Context, e *auth.Event) (auth.Filter, error) {
+			if strings.HasPrefix(address(e.Value), "http") {
+				return nil, auth.ErrForbidden
+			}
+			return next(ctx, e)
+		}
+	}
+	hooks.On["threads"] = local(hooks.On["threads"], func(v auth.Value) string {
+		var kwargs struct{ Webhook string }
+		_ = json.Unmarshal(v["kwargs"], &kwargs) // absent but for create_run
+		return kwargs.Webhook
+	})
+	hooks.On["crons"] = local(hooks.On["crons"], func(v auth.Value) string { return v.String("webhook") })
+	ann := serveTest(t, server.Options{Auth: hooks}).as(map[string]string{"x-user": "ann"})
+	const run, foreign, cron = `{"assistant_id":"echo","input":{}`, `,"webhook":"http://10.0.0.1/"}`, `,"schedule":"0 0 1 1 *"`
+	th := ann.thread()
+	for _, path := range []string{"/threads/" + th + "/runs", "/threads/" + th + "/runs/wait", "/runs", "/runs/stream"} {
+		ann.post(path, run+foreign).is(http.StatusForbidden)
+		ann.post(path, run+`,"webhook":"/hook","multitask_strategy":"enqueue"}`).ok()
+	}
+	ann.post("/runs/crons", run+cron+foreign).is(http.StatusForbidden)
+	id := ann.post("/runs/crons", run+cron+"}").ok().str("cron_id")
+	ann.patch("/runs/crons/"+id, `{"webhook":"http://10.0.0.1/"}`).is(http.StatusForbidden)
+	patched := ann.patch("/runs/crons/"+id, `{"metadata":{"owner":"bob","a":1}}`).ok().json()
+	require.Equal(t, map[string]any{"owner": "ann", "a": float64(1)}, patched["metadata"], "what a hook sets wins over the request")
 }

@@ -205,10 +205,11 @@ func (s *Server) patchCron(c echo.Context) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	cron, err := s.ownCron(c, "update")
+	cron, value, err := s.ownCron(c, "update", searchValue(f))
 	if err != nil {
 		return err
 	}
+	metadata = metadataFrom(value, metadata)
 	if id := f.str("assistant_id"); id != "" {
 		a, err := s.runAssistant(c, id)
 		if err != nil {
@@ -244,7 +245,7 @@ func (s *Server) patchCron(c echo.Context) error {
 
 // deleteCron is DELETE /runs/crons/{cron_id}.
 func (s *Server) deleteCron(c echo.Context) error {
-	cron, err := s.ownCron(c, "delete")
+	cron, _, err := s.ownCron(c, "delete", nil)
 	if err != nil {
 		return err
 	}
@@ -254,19 +255,25 @@ func (s *Server) deleteCron(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// ownCron reads the cron of the path, if the user may do this with it.
-func (s *Server) ownCron(c echo.Context, action string) (thread.Cron, error) {
+// ownCron reads the cron of the path, if the user may do this with it, and
+// returns what the authorisers made of the value that fill describes.
+func (s *Server) ownCron(c echo.Context, action string, fill func(v auth.Value)) (thread.Cron, auth.Value, error) {
 	id, err := uuidParam(c, "cron_id")
 	if err != nil {
-		return thread.Cron{}, err
+		return thread.Cron{}, nil, err
 	}
-	filter, _, err := s.allow(c, "crons", action, func(v auth.Value) { v["cron_id"] = encode(id) })
+	filter, value, err := s.allow(c, "crons", action, func(v auth.Value) {
+		if fill != nil {
+			fill(v)
+		}
+		v["cron_id"] = encode(id)
+	})
 	if err != nil {
-		return thread.Cron{}, err
+		return thread.Cron{}, nil, err
 	}
 	cron, err := s.svc.GetCron(c.Request().Context(), id)
 	if errors.Is(err, thread.ErrNotFound) || err == nil && !filter.Matches(cron.Metadata) {
-		return thread.Cron{}, &thread.NotFoundError{Kind: "cron", ID: id}
+		return thread.Cron{}, nil, &thread.NotFoundError{Kind: "cron", ID: id}
 	}
-	return cron, err
+	return cron, value, err
 }

@@ -44,7 +44,7 @@ func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thre
 		v["if_not_exists"] = encode(map[bool]string{true: "create", false: "reject"}[r.CreateThread])
 		v["kwargs"] = encode(map[string]json.RawMessage{
 			"input": rawOr(r.Input, "null"), "command": rawOr(r.Command, "null"),
-			"config": rawOr(r.Config, "{}"), "context": rawOr(r.Context, "null"),
+			"config": rawOr(r.Config, "{}"), "context": rawOr(r.Context, "null"), "webhook": encode(nullable(r.Webhook)),
 		})
 	})
 	if err != nil {
