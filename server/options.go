@@ -74,6 +74,11 @@ type Options struct {
 	OnInputWhileInterrupted string
 	// WebhookSecret signs webhooks; "" sends them unsigned.
 	WebhookSecret string
+	// WebhookAllow, when set, is asked about the URL of each webhook when its run
+	// or cron is made, and about each redirect; an error refuses it, with its
+	// text. Paths of the server's own routes are always allowed. Default: every
+	// address is, private ones included.
+	WebhookAllow func(url string) error
 
 	// ShutdownGrace is how long Main lets running supersteps finish after a
 	// signal; then other workers, or the next start, take their runs over. Default: 5 s.

@@ -82,7 +82,7 @@ func New(o Options) (*Server, error) {
 	s.svc, err = thread.NewService(thread.Options{
 		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Workers: o.Workers, Lease: o.Lease,
 		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
-		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret,
+		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret, WebhookAllow: o.WebhookAllow,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.store.Close())

@@ -71,7 +71,11 @@ func (s *Service) putCron(ctx context.Context, c Cron) (Cron, error) {
 		return Cron{}, &InvalidInputError{Path: []string{"on_run_completed"}, Message: fmt.Sprintf("unknown value %q", c.OnRunCompleted)}
 	}
 	if !isNull(c.Payload) {
-		if _, err := cronRun(c); err != nil {
+		r, err := cronRun(c)
+		if err == nil {
+			err = s.allowWebhook(r.Webhook)
+		}
+		if err != nil {
 			return Cron{}, err
 		}
 	}

@@ -3,10 +3,13 @@ package thread_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +86,48 @@ func TestWebhookIsSignedAndRetriedUntilItIsTaken(t *testing.T) {
 	require.Contains(t, body, "run_ended_at")
 	require.Contains(t, body, "webhook_sent_at")
 	require.NotContains(t, body, "error")
+}
+
+func TestWebhookMayBeRefusedByTheOperator(t *testing.T) {
+	t.Parallel()
+	inner := newReceiver(t, 0)
+	var lured atomic.Int32
+	lure := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lured.Add(1)
+		http.Redirect(w, r, inner.URL, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(lure.Close)
+	client := lure.Client()
+	t.Cleanup(client.CloseIdleConnections)
+	b := setup(t, with(func(o *thread.Options) {
+		o.HTTPClient = client
+		o.WebhookAllow = func(url string) error {
+			if strings.HasPrefix(url, inner.URL) {
+				return errors.New("it is private")
+			}
+			return nil
+		}
+	}))
+	start := input(b.thread(), "echo", `{}`)
+	start.Webhook = inner.URL + "/x"
+	_, err := b.svc.StartRun(t.Context(), start)
+	var invalid *thread.InvalidInputError
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, []string{"webhook"}, invalid.Path)
+	require.Contains(t, invalid.Message, "it is private")
+	_, err = b.svc.CreateCron(t.Context(), thread.Cron{
+		AssistantID: "echo", Schedule: "0 4 * * *", Payload: json.RawMessage(`{"webhook":"` + inner.URL + `"}`),
+	})
+	require.ErrorAs(t, err, &invalid)
+
+	start.Webhook = lure.URL
+	b.run(start)
+	require.Eventually(t, func() bool {
+		due, err := b.store.DueDeliveries(t.Context(), time.Now().Add(time.Hour), 10)
+		return err == nil && len(due) == 1 && due[0].Attempt == 1
+	}, patience, 2*time.Millisecond)
+	require.EqualValues(t, 1, lured.Load())
+	require.Zero(t, inner.got(), "the redirect isn't followed")
 }
 
 func TestRelativeWebhookGoesToTheServersOwnRoutes(t *testing.T) {

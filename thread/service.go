@@ -49,6 +49,10 @@ type Options struct {
 	DeliverLocal func(ctx context.Context, path string, body []byte) error
 	// WebhookSecret signs webhooks (HMAC-SHA256 over timestamp.body); "" sends them unsigned.
 	WebhookSecret string
+	// WebhookAllow, when set, is asked about each webhook's URL when its run or
+	// cron is made, and about each redirect; an error refuses it, with its text.
+	// Paths of the server's own routes are not asked about. Default: all are allowed.
+	WebhookAllow func(url string) error
 	// HTTPClient sends webhooks. Default: a client with a timeout of 10 s.
 	HTTPClient *http.Client
 	// CacheBytes bounds the decoded checkpoints and lists kept in memory. Default: 64 MiB.
@@ -154,6 +158,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.HTTPClient == nil {
 		o.HTTPClient = &http.Client{Timeout: webhookTimeout}
+	}
+	if o.WebhookAllow != nil {
+		o.HTTPClient = guarded(*o.HTTPClient, o.WebhookAllow)
 	}
 	return o
 }

@@ -133,6 +133,9 @@ func (s *Service) draft(ctx context.Context, r StartRun) (*draft, error) {
 	if err := checkRequest(&r); err != nil {
 		return nil, err
 	}
+	if err := s.allowWebhook(r.Webhook); err != nil {
+		return nil, err
+	}
 	d := &draft{request: r}
 	var err error
 	if d.assistant, err = s.Assistant(ctx, r.AssistantID); err != nil {

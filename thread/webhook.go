@@ -3,6 +3,10 @@ package thread
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 	"time"
 )
 
@@ -55,6 +59,38 @@ func (s *Service) webhookBody(ctx context.Context, d Delivery) ([]byte, error) {
 		p.Values = v.Values
 	}
 	return json.Marshal(p)
+}
+
+// allowWebhook asks the operator about a webhook's address. Paths of the server itself are always allowed.
+func (s *Service) allowWebhook(address string) error {
+	if s.opts.WebhookAllow == nil || address == "" || strings.HasPrefix(address, "/") {
+		return nil
+	}
+	if err := s.opts.WebhookAllow(address); err != nil {
+		return &InvalidInputError{Path: []string{"webhook"}, Message: "this webhook is not allowed: " + err.Error()}
+	}
+	return nil
+}
+
+// maxRedirects is how many redirects a webhook follows.
+const maxRedirects = 10
+
+// guarded is the client that follows redirects only to allowed addresses.
+func guarded(client http.Client, allow func(address string) error) *http.Client {
+	before := client.CheckRedirect
+	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if err := allow(req.URL.String()); err != nil {
+			return fmt.Errorf("redirect to %s is not allowed: %w", req.URL, err)
+		}
+		switch {
+		case before != nil:
+			return before(req, via)
+		case len(via) >= maxRedirects:
+			return errors.New("too many redirects")
+		}
+		return nil
+	}
+	return &client
 }
 
 // stamp is a time on the wire; "" for none.
