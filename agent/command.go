@@ -28,7 +28,7 @@ type Target struct {
 
 // Send returns a target that runs node with input as its whole input.
 func Send(node string, input any) Target {
-	raw, err := json.Marshal(input)
+	raw, err := encode(input)
 	if err != nil {
 		raw = json.RawMessage("null")
 	}

@@ -80,7 +80,7 @@ func (g *Graph) route(targets []Target) ([]Write, error) {
 			writes = append(writes, Write{Channel: branchChannel(t.Node), Value: jsonNull})
 			continue
 		}
-		raw, err := json.Marshal(pendingSend{Node: t.Node, Args: t.Input})
+		raw, err := encode(pendingSend{Node: t.Node, Args: t.Input})
 		if err != nil {
 			return nil, fmt.Errorf("agent: encode Send to %q: %w", t.Node, err)
 		}

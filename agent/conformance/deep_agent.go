@@ -28,7 +28,7 @@ type deepAgent struct {
 	subagents                 []deepAgent
 }
 
-// graph compiles the agent; speaker is the name on its messages.
+// graph compiles the agent; speaker is the name on its messages, "" for the root's.
 func (d deepAgent) graph(speaker string) *agent.Graph {
 	tools := d.tools
 	if len(d.subagents) > 0 {

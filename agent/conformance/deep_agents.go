@@ -8,7 +8,6 @@ import (
 	"github.com/parley-dev/parley/agent/message"
 	"github.com/parley-dev/parley/agent/model"
 	"github.com/parley-dev/parley/agent/model/scripted"
-	"github.com/parley-dev/parley/agent/react"
 	"github.com/parley-dev/parley/agent/tool"
 )
 
@@ -62,7 +61,7 @@ func researchTeam(name string, s style, r research) agent.Agent {
 			worker("data-analyst", "Data analysis expert that queries databases for insights.", "You are a data analysis expert.",
 				"query-1", "table", r.query, databaseQuery(s.toolDelay)),
 		},
-	}.graph(react.DefaultSpeaker)
+	}.graph("")
 }
 
 // arguments are those of a tool call, in the given order.
@@ -97,7 +96,7 @@ func deepAgentInterrupt() agent.Agent {
 				withID("approver-call", message.NewAI("", toolCall("approval-1", "request_approval", `{}`))),
 				withID("approver-done", message.NewAI("Approval recorded."))),
 		}},
-	}.graph(react.DefaultSpeaker)
+	}.graph("")
 }
 
 // parallelFanout delegates six tasks at once (spec/conformance-frontends.md 5.1).
@@ -119,5 +118,5 @@ func parallelFanout(s style) agent.Agent {
 			name: "worker", description: "A worker that completes a single delegated subtask.",
 			prompt: "You are a worker. Complete the task and report back.", model: worker,
 		}},
-	}.graph(react.DefaultSpeaker)
+	}.graph("")
 }

@@ -3,6 +3,7 @@
 package react
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,8 @@ func (s State) Conversation() message.List { return s.Messages }
 type Options[S Conversational] struct {
 	// Name is the graph's name.
 	Name string
-	// Speaker is the name on the model's messages. Default: DefaultSpeaker.
+	// Speaker is the name on the model's messages, and readers of the stream get it with
+	// them as lc_agent_name. Default: DefaultSpeaker, and no lc_agent_name.
 	Speaker string
 	// Prompt is put before the conversation as a system message; it is not stored.
 	Prompt string
@@ -71,9 +73,13 @@ func New[S Conversational](o Options[S]) (*agent.Graph, error) {
 		return nil, fmt.Errorf("react: agent %q: %w", o.Name, err)
 	}
 	b := agent.NewGraph[S](o.Name, o.GraphOptions...)
+	var named agent.NodeOption = agent.Tags()
+	if o.Speaker != "" {
+		named = agent.NodeMetadata(map[string]any{"lc_agent_name": o.Speaker})
+	}
 	from := agent.Start
 	add := func(name string, run func(agent.Context, S) (agent.Update, error)) {
-		b.Node(name, run)
+		b.Node(name, run, named)
 		b.Edge(from, name)
 		from = name
 	}
@@ -88,7 +94,7 @@ func New[S Conversational](o Options[S]) (*agent.Graph, error) {
 		b.Edge(from, agent.End)
 		return b.Compile()
 	}
-	agent.NodeOf(b, ToolsNode, toolsNode(tools))
+	agent.NodeOf(b, ToolsNode, toolsNode(tools), named)
 	b.BranchTo(from, func(_ agent.Context, s S) ([]agent.Target, error) {
 		return callTasks(o, s)
 	}, ToolsNode, agent.End)
@@ -134,7 +140,7 @@ func toolsNode(tools *tool.Set) func(agent.Context, json.RawMessage) (agent.Upda
 			return nil, errors.New("react: the tools node was reached without a tool call")
 		}
 		delete(state, toolCallKey)
-		rest, err := json.Marshal(state)
+		rest, err := encode(state)
 		if err != nil {
 			return nil, fmt.Errorf("react: input of a tool call: %w", err)
 		}
@@ -152,7 +158,7 @@ func callTasks[S Conversational](o Options[S], s S) ([]agent.Target, error) {
 	if o.ToolInput != nil {
 		input = o.ToolInput(s)
 	}
-	raw, err := json.Marshal(input)
+	raw, err := encode(input)
 	if err != nil {
 		return nil, fmt.Errorf("react: input of a tool call: %w", err)
 	}
@@ -162,12 +168,23 @@ func callTasks[S Conversational](o Options[S], s S) ([]agent.Target, error) {
 	}
 	tasks := make([]agent.Target, len(calls))
 	for i, call := range calls {
-		if state[toolCallKey], err = json.Marshal(call); err != nil {
+		if state[toolCallKey], err = encode(call); err != nil {
 			return nil, fmt.Errorf("react: tool call %q: %w", call.ID, err)
 		}
 		tasks[i] = agent.Send(ToolsNode, state)
 	}
 	return tasks, nil
+}
+
+// encode is v as JSON that keeps the characters <, > and & of texts as they are.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // OpenCalls are the tool calls of the newest AI message that have no answer yet.
