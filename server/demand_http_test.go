@@ -121,6 +121,7 @@ func TestWriteTimeoutOfTheServerCutsNoStream(t *testing.T) {
 	around.Config.WriteTimeout = 100 * time.Millisecond
 	around.Start()
 	t.Cleanup(func() {
+		l.gate("held").open()
 		require.NoError(t, s.Shutdown(context.Background()))
 		around.Close()
 	})
