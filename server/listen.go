@@ -11,6 +11,36 @@ import (
 // defaultPort is where clients of this API look first.
 const defaultPort = 2024
 
+// address is where the command line listens unless its flags say otherwise.
+type address struct {
+	host string // "" for every interface
+	port *int   // nil for 2024, or the next free one
+}
+
+// addressOf reads Options.Addr.
+func addressOf(o Options) (address, error) {
+	if o.Addr == "" {
+		host, _, err := net.SplitHostPort(DefaultAddr)
+		return address{host: host}, err
+	}
+	host, name, err := net.SplitHostPort(o.Addr)
+	if err != nil {
+		return address{}, fmt.Errorf("server: Options.Addr: %w", err)
+	}
+	port, err := net.LookupPort("tcp", name)
+	if err != nil {
+		return address{}, fmt.Errorf("server: Options.Addr: %w", err)
+	}
+	return address{host: host, port: &port}, nil
+}
+
+func (a address) describePort() string {
+	if a.port == nil {
+		return fmt.Sprintf("%d, or the next free one", defaultPort)
+	}
+	return strconv.Itoa(*a.port)
+}
+
 // browsable is a listener's address as clients write it.
 func browsable(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())

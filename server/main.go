@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -37,13 +38,25 @@ type commandLine struct {
 func run(o Options, args []string, stdout, stderr io.Writer) int {
 	code := -1
 	var cli commandLine
+	a, err := addressOf(o)
+	if err != nil {
+		return fail(stderr, err)
+	}
 	parser, err := kong.New(&cli,
-		kong.Name("parley"), kong.Description("Durable agents with people in the loop."),
+		kong.Name(filepath.Base(os.Args[0])), kong.Description("Durable agents with people in the loop."),
 		kong.Writers(stdout, stderr), kong.Exit(func(c int) { code = c }), kong.UsageOnError(),
-		kong.Vars{"data": DefaultDataDir, "sets": strings.Join(setNames(o.Sets), ", ")},
+		kong.Vars{
+			"host": cmp.Or(a.host, "every one"), "port": a.describePort(),
+			"data": cmp.Or(o.DataDir, DefaultDataDir), "sets": strings.Join(setNames(o.Sets), ", "),
+		},
 	)
 	if err != nil {
 		return fail(stderr, err)
+	}
+	for _, command := range parser.Model.Leaves(true) {
+		for _, flag := range command.Flags {
+			flag.Hidden = flag.Hidden || flag.Name == "agents" && len(o.Sets) == 0
+		}
 	}
 	ctx, err := parser.Parse(args)
 	if code >= 0 { // --help
@@ -53,7 +66,7 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 		parser.FatalIfErrorf(err) // prints; the exit is ours
 		return usageError
 	}
-	if err := ctx.Run(&environment{options: o, stdout: stdout, stderr: stderr}); err != nil {
+	if err := ctx.Run(&environment{options: o, address: a, stdout: stdout, stderr: stderr}); err != nil {
 		return fail(stderr, err)
 	}
 	return 0
@@ -71,6 +84,7 @@ const usageError = 2
 // environment is what commands work with.
 type environment struct {
 	options        Options
+	address        address
 	stdout, stderr io.Writer
 }
 
@@ -87,8 +101,8 @@ func (versionCommand) Run(env *environment) error {
 }
 
 type serveCommand struct {
-	Host      string   `help:"Address to listen on." default:"127.0.0.1" env:"PARLEY_HOST"`
-	Port      *int     `help:"Port to listen on. Default: 2024, or the next free one." env:"PARLEY_PORT"`
+	Host      *string  `help:"Address to listen on. Default: ${host}." env:"PARLEY_HOST"`
+	Port      *int     `help:"Port to listen on. Default: ${port}." env:"PARLEY_PORT"`
 	Data      string   `help:"Directory of the data. Default: ${data}." type:"path" env:"PARLEY_DATA"`
 	Ephemeral bool     `help:"Keep everything in memory; nothing survives the end." env:"PARLEY_EPHEMERAL"`
 	Agents    []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
@@ -113,7 +127,11 @@ func (cmd serveCommand) Run(env *environment) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	l, taken, err := listen(cmd.Host, cmd.Port)
+	a := env.address
+	if cmd.Host != nil {
+		a.host = *cmd.Host
+	}
+	l, taken, err := listen(a.host, cmp.Or(cmd.Port, a.port))
 	if err != nil {
 		return err
 	}

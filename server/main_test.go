@@ -185,6 +185,48 @@ func TestGraphDefaultsFromTheEnvironment(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
+// A program's own address holds for the command line, too; flags win over it.
+func TestProgramsChooseTheirAddress(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close() //nolint:errcheck // a listener of the test
+	o := server.Options{Ephemeral: true, Addr: l.Addr().String()}
+	var out, errs syncBuffer
+	require.Equal(t, 1, server.RunCommandLine(o, []string{"serve"}, &out, &errs))
+	require.Contains(t, errs.String(), o.Addr+": bind: address already in use")
+
+	errs = syncBuffer{}
+	require.Equal(t, 1, server.RunCommandLine(o, []string{"serve", "--host", "192.0.2.1"}, &out, &errs))
+	_, port, err := net.SplitHostPort(o.Addr)
+	require.NoError(t, err)
+	require.Contains(t, errs.String(), "192.0.2.1:"+port)
+
+	o.Addr = "nowhere"
+	errs = syncBuffer{}
+	require.Equal(t, 1, server.RunCommandLine(o, []string{"serve"}, &out, &errs))
+	require.Contains(t, errs.String(), "Options.Addr: address nowhere: missing port")
+}
+
+func TestHelpShowsWhatTheProgramHas(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		options server.Options
+		shows   []string
+		hides   string
+	}{
+		{testOptions(), []string{"first, second, third", "2024, or the next free one", "127.0.0.1", "./.parley"}, "every one"},
+		{server.Options{Addr: ":8080", DataDir: "/srv/data"}, []string{"8080", "every one", "/srv/data"}, "--agents"},
+	} {
+		var out, errs syncBuffer
+		require.Zero(t, server.RunCommandLine(c.options, []string{"serve", "--help"}, &out, &errs))
+		for _, text := range c.shows {
+			require.Contains(t, out.String(), text)
+		}
+		require.NotContains(t, out.String(), c.hides)
+	}
+}
+
 func TestAgentsOfTheProgramAreServed(t *testing.T) {
 	t.Parallel()
 	o := testOptions()

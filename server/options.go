@@ -31,7 +31,8 @@ type Options struct {
 	// Ephemeral keeps everything in memory instead.
 	Ephemeral bool
 
-	// Addr is where Start listens. Default: DefaultAddr.
+	// Addr is where ListenAndServe and Main listen. Default: DefaultAddr; Main then takes
+	// the next free port if it is taken.
 	Addr string
 	// H2C accepts HTTP/2 without TLS, too, from proxies that speak it to their
 	// servers. Over HTTP/1.1 browsers open six connections to a server and no
