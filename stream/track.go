@@ -33,7 +33,6 @@ type track struct {
 	drained  bool   // the log was read once more after the end, which no event told
 	frames   []frame.Frame
 	bytes    int
-	scratch  []thread.Entry // of advance
 	// evicted counts the frames that fell off the ring; the last of them had
 	// these numbers. Frames of one entry leave together.
 	evicted    int64
@@ -52,19 +51,19 @@ func newTrack(source Source, f *feed, run *thread.Run, limit int) *track {
 // batch from the log. retry says that something is missing which must be in the
 // log in a moment. The caller holds t.mu.
 func (t *track) advance(ctx context.Context) (retry bool, err error) {
-	defer func() { // it must not keep what the ring has dropped
-		if clear(t.scratch); cap(t.scratch) > maxScratch {
-			t.scratch = nil
-		}
-	}()
+	if t.caughtUp && t.feed.version.Load() == t.seen {
+		return false, nil
+	}
+	scratch := scratches.Get().(*[]thread.Entry)
+	defer giveScratch(scratch)
 	for made := len(t.frames); ; {
 		version := t.feed.version.Load()
 		if t.caughtUp && version == t.seen {
 			return false, nil
 		}
 		t.caughtUp = false
-		entries, covered, last := t.feed.since(t.run.ID, t.fold.pos, t.whole, t.scratch[:0])
-		t.scratch = entries
+		entries, covered, last := t.feed.since(t.run.ID, t.fold.pos, t.whole, (*scratch)[:0])
+		*scratch = entries
 		finishes := covered && len(entries) > 0 && entries[len(entries)-1].Event.Kind == agent.RunFinished
 		lookAgain := t.ended.Load() && !finishes && !t.fold.project.Finished() && !t.drained
 		if !covered || lookAgain {
@@ -96,8 +95,18 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 	}
 }
 
-// maxScratch bounds the memory, in entries, that a track keeps for its next look at the ring.
-const maxScratch = 256
+// scratches lends memory for one look at the ring.
+var scratches = sync.Pool{New: func() any { s := make([]thread.Entry, 0, 64); return &s }}
+
+// maxScratch is the largest one, in entries, that is kept for the next look.
+const maxScratch = 1024
+
+// giveScratch gives it back; it must not keep what the ring drops.
+func giveScratch(s *[]thread.Entry) {
+	if clear(*s); cap(*s) <= maxScratch {
+		scratches.Put(s)
+	}
+}
 
 var errUnwritten = errors.New("entries not in the log yet")
 

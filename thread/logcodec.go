@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/parley-dev/parley/agent"
 )
@@ -57,9 +58,12 @@ type logState struct {
 	delta        agent.Delta
 }
 
+// entrySize is what most entries of a large batch need, in bytes: they are tokens.
+const entrySize = 24
+
 // AppendEntries appends the stored form of a batch to dst. Positions must rise.
 func AppendEntries(dst []byte, entries []Entry) ([]byte, error) {
-	dst = append(dst, logVersion)
+	dst = append(slices.Grow(dst, entrySize*len(entries)+1), logVersion)
 	var s logState
 	for i := range entries {
 		e := &entries[i]

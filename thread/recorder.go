@@ -179,6 +179,9 @@ func (r *recorder) number(events []agent.Event) {
 			entry.Seq = r.seq
 			r.seq++
 		}
+		if r.queue == nil {
+			r.queue = *queues.Get().(*[]Entry)
+		}
 		r.queue = append(r.queue, entry)
 	}
 }
@@ -203,6 +206,9 @@ func (r *recorder) publish(stored int64) {
 	r.s.publish.Publish(r.run.ThreadID, out)
 }
 
+// queues lends the memory of queues to recorders.
+var queues = sync.Pool{New: func() any { q := make([]Entry, 0, 64); return &q }}
+
 // maxQueue bounds the memory, in entries, that an empty queue keeps.
 const maxQueue = 1024
 
@@ -214,6 +220,14 @@ func (r *recorder) compact() {
 	r.queue, r.fresh, r.held = r.queue[:n], r.fresh-done, r.held-done
 	if n == 0 && cap(r.queue) > maxQueue {
 		r.queue = nil
+	}
+}
+
+// giveQueue gives the queue's memory back, once nothing follows.
+func (r *recorder) giveQueue() {
+	if queue := r.queue; queue != nil && len(queue) == 0 {
+		r.queue = nil
+		queues.Put(&queue)
 	}
 }
 
@@ -406,6 +420,7 @@ func (r *recorder) close(ctx context.Context) (*agent.Outcome, error) {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
+	r.giveQueue()
 	if r.failure != nil {
 		return r.outcome, r.failure
 	}
