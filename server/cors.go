@@ -89,6 +89,27 @@ func (p *cors) allows(origin string) bool {
 	return p.any || slices.Contains(p.origins, origin) || p.pattern != nil && p.pattern.MatchString(origin)
 }
 
+// allowsSocket reports whether a WebSocket may be opened: by a page of the
+// server's own host or of an allowed origin, and by what is no page.
+func (p *cors) allowsSocket(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	return origin == "" || sameHost(origin, r.Host) || p.allows(origin)
+}
+
+func sameHost(origin, host string) bool {
+	_, originHost, ok := strings.Cut(origin, "://")
+	return ok && strings.EqualFold(originHost, host)
+}
+
+// withoutCookies takes the cookies off a socket's request from a foreign page
+// which may not send any: unlike other requests, browsers always send them here.
+func (p *cors) withoutCookies(r *http.Request) {
+	origin := r.Header.Get("Origin")
+	if origin != "" && !p.credentials && !sameHost(origin, r.Host) && r.Header.Get("Upgrade") != "" {
+		r.Header.Del("Cookie")
+	}
+}
+
 // wrap marks all replies of next, also failures, and answers preflights before auth is asked.
 func (p *cors) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -108,6 +129,7 @@ func (p *cors) wrap(next http.Handler) http.Handler {
 		}
 		h.Set("Access-Control-Expose-Headers", p.expose)
 		if r.Method != http.MethodOptions {
+			p.withoutCookies(r)
 			next.ServeHTTP(w, r)
 			return
 		}

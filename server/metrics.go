@@ -71,7 +71,7 @@ func methodLabel(method string) string {
 // isStream reports whether a request's reply lasts as long as a run, or longer.
 func isStream(r *http.Request) bool {
 	p := r.URL.Path
-	return strings.HasPrefix(p, "/feeds/") || strings.HasSuffix(p, "/stream") || strings.HasSuffix(p, "/wait") || strings.HasSuffix(p, "/join")
+	return strings.HasPrefix(p, "/feeds/") || strings.HasSuffix(p, "/stream") || strings.HasSuffix(p, "/stream/events") || strings.HasSuffix(p, "/wait") || strings.HasSuffix(p, "/join")
 }
 
 func (m *metrics) observe(key requestKey, seconds float64, stream bool) {

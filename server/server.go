@@ -38,6 +38,8 @@ type Server struct {
 	http    *http.Server
 	bundles bundles
 	metrics metrics
+	cors    *cors
+	sockets sockets
 
 	// life ends when the server begins to shut down: streams and waits end with it.
 	life      context.Context //nolint:containedctx // the server's own lifetime, not a request's
@@ -57,8 +59,8 @@ func New(o Options) (*Server, error) {
 	if s.version == "" {
 		s.version = moduleVersion()
 	}
-	cors, err := newCORS(o.CORS)
-	if err != nil {
+	var err error
+	if s.cors, err = newCORS(o.CORS); err != nil {
 		return nil, err
 	}
 	if s.ip, err = ipExtractor(o.TrustedProxies); err != nil {
@@ -88,7 +90,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.store.Close())
 	}
 	s.hub.SetSource(source{s.svc})
-	s.handler = s.recover(cors.wrap(s.measure(s.serveOpened(s.router()))))
+	s.handler = s.recover(s.cors.wrap(s.measure(s.serveOpened(s.router()))))
 	s.http = &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: s.limits.Idle,
 		MaxHeaderBytes: s.limits.Header, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -195,6 +197,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err != nil { // handlers that didn't end in time
 		err = errors.Join(err, s.http.Close())
 	}
+	err = errors.Join(err, s.sockets.close(ctx))
 	if s.started() {
 		err = errors.Join(err, s.svc.Stop(ctx))
 	}
@@ -245,6 +248,14 @@ func (r source) LogEnd(ctx context.Context, threadID string) (pos, seq int64, er
 
 func (r source) Inflight(ctx context.Context, threadID string) ([]thread.Run, error) {
 	return r.svc.Store().Inflight(ctx, threadID)
+}
+
+func (r source) NewestRun(ctx context.Context, threadID string) (thread.Run, error) {
+	return r.svc.Store().NewestRun(ctx, threadID)
+}
+
+func (r source) Heads(ctx context.Context, threadID string) ([]thread.Head, error) {
+	return r.svc.Heads(ctx, threadID)
 }
 
 func (r source) GetRun(ctx context.Context, threadID, runID string) (thread.Run, error) {

@@ -9,29 +9,63 @@ import (
 )
 
 // open finds the reader's place. The thread may not exist yet.
-func (r *EventReader) open(ctx context.Context) error {
+func (r *eventReader) open(ctx context.Context) error {
 	t := r.track
 	t.mu.Lock()
 	err := t.start(ctx)
 	r.epoch = t.epoch
+	live := t.pos
 	t.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	log := threadLog{source: r.hub.source, threadID: t.feed.threadID}
-	end, _, err := log.end(ctx)
+	end, endSeq, err := t.log.end(ctx)
 	if err != nil {
 		return err
 	}
 	r.replay.end = end
-	if end == 0 {
-		r.opened = true
-		return nil
+	switch {
+	case r.fromEnd:
+		r.pos = max(end, live)
+	case end > 0:
+		if r.replay.runs, err = r.current(ctx); err == nil {
+			err = r.place(ctx, endSeq)
+		}
 	}
-	if r.replay.runs, err = r.latest(ctx, log, end); err != nil {
-		return err
+	r.opened = err == nil
+	return err
+}
+
+// current are the runs whose beginning and end a new reader is told of: those
+// that have not ended, else the newest.
+func (r *eventReader) current(ctx context.Context) ([]string, error) {
+	inflight, err := r.hub.source.Inflight(ctx, r.track.log.threadID)
+	if err != nil && !errors.Is(err, thread.ErrNotFound) {
+		return nil, fmt.Errorf("stream: runs of thread %s: %w", r.track.log.threadID, err)
 	}
-	if r.seq >= 0 {
+	r.replay.active = len(inflight) > 0
+	ids := make([]string, 0, len(inflight)+1)
+	for i := range inflight {
+		ids = append(ids, inflight[i].ID)
+	}
+	if len(ids) == 0 {
+		run, err := r.newestRun(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if run != nil {
+			ids = append(ids, run.ID)
+		}
+	}
+	return ids, nil
+}
+
+// place finds the entry behind which the reader starts, and whether events
+// between its cursor and there are lost.
+func (r *eventReader) place(ctx context.Context, endSeq int64) error {
+	log := r.track.log
+	known := true // the cursor is one that the log has, or the start
+	if r.seq > 0 {
 		e, ok, err := log.upTo(ctx, r.seq)
 		if err != nil {
 			return err
@@ -39,28 +73,23 @@ func (r *EventReader) open(ctx context.Context) error {
 		if ok {
 			r.pos = e.Pos
 		}
+		known = ok && e.Seq == r.seq
 	}
-	r.opened = true
-	return nil
-}
-
-// latest are the runs whose beginning and end a new reader is told of: those
-// that have not ended, else the last one.
-func (r *EventReader) latest(ctx context.Context, log threadLog, end int64) ([]string, error) {
-	inflight, err := r.hub.source.Inflight(ctx, log.threadID)
-	if err != nil && !errors.Is(err, thread.ErrNotFound) {
-		return nil, fmt.Errorf("stream: runs of thread %s: %w", log.threadID, err)
+	next, more, err := log.numbered(ctx, r.pos)
+	if err != nil {
+		return err
 	}
-	if len(inflight) > 0 {
-		ids := make([]string, len(inflight))
-		for i := range inflight {
-			ids[i] = inflight[i].ID
-		}
-		return ids, nil
+	from := max(r.seq, 0) + 1
+	switch {
+	case more && next.Seq > from && (!known || r.seq <= 0):
+		r.lead, err = r.gapFrames(ctx, from, next.Seq-1, next.Seq-1)
+	case more || known && r.seq > 0:
+	case from <= endSeq: // all is gone
+		r.lead, err = r.gapFrames(ctx, from, endSeq, endSeq)
+	case from > endSeq+1 && !r.replay.active:
+		// Nobody can have got that far: the cursor is another thread's.
+		r.seq = endSeq
+		r.lead, err = r.gapFrames(ctx, endSeq+1, from-1, endSeq)
 	}
-	entries, err := log.read(ctx, end-1, 1)
-	if err != nil || len(entries) == 0 {
-		return nil, err
-	}
-	return []string{entries[0].RunID}, nil
+	return err
 }

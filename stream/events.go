@@ -13,7 +13,7 @@ import (
 // EventOptions say which events of a thread a reader gets.
 type EventOptions struct {
 	Filters protocol.Filters
-	// Since leaves out events up to this seq; below 0 it leaves out none.
+	// Since leaves out events up to this seq; below 1 it leaves out none.
 	Since int64
 	// Admit, when set, is asked before the first event of a thread is given out,
 	// which may be long after the reader came. If it says no, the reader gets
@@ -22,6 +22,8 @@ type EventOptions struct {
 	// NoErrorText leaves the error out of failed lifecycle events (decisions 11).
 	// It must be the same for all readers of a hub.
 	NoErrorText bool
+
+	fromEnd bool // begin behind all that is past
 }
 
 // OpenEvents prepares a stream of the thread protocol (spec/streaming-protocol.md
@@ -29,63 +31,64 @@ type EventOptions struct {
 // of runs. The thread doesn't have to exist yet. The stream never ends cleanly:
 // the client goes away, or the connection is aborted as by ServeRun.
 func (h *Hub) OpenEvents(threadID string, e EventOptions, o Options) *Stream {
+	o.NoIDs = false // ids are part of the protocol
 	s := h.open(o, frame.Frame.AppendTo)
-	s.sender.write, s.sender.rewrite = frame.Frame.AppendTo, false // ids are part of the protocol
 	s.eager = true
 	s.begin = func(context.Context) (reader, error) {
-		return &eventFrames{r: h.NewEventReader(threadID, e)}, nil
+		return &eventFrames{r: h.newEventReader(threadID, e)}, nil
 	}
 	return s
 }
 
-// EventReader is a place in the events of a thread: a cursor, no goroutine and
-// no queue. It is used by one goroutine, but for Changed. Close it.
-type EventReader struct {
+// eventReader is a place in the events of a thread: a cursor, no goroutine and no
+// queue. It is used by one goroutine.
+type eventReader struct {
 	hub     *Hub
 	track   *eventTrack
 	filters protocol.Filters
+	fromEnd bool
 
-	admit    func(ctx context.Context) (bool, error) // nil once it was asked
-	refused  bool
-	admitter func(ctx context.Context) (bool, error)
+	// admit is Admit of the options; asked is set once it was, refused if it said no.
+	admit          func(ctx context.Context) (bool, error)
+	asked, refused bool
 
 	opened bool
-	epoch  uint64
-	pos    int64 // of the last entry that was looked at
-	seq    int64 // events up to this one are left out
+	epoch  uint64 // of the track
+	pos    int64  // of the last entry that was looked at
+	seq    int64  // events up to this one are left out
+	last   int64  // seq of the last event that was looked at; 0 for none
 	past   *eventHistory
 	tries  int // of past, without anything new
 	seen   uint64
 
+	lead   []protocol.Frame // to be given out before all else
 	replay replay
 	out    []protocol.Frame
 }
 
-// NewEventReader returns a reader.
-func (h *Hub) NewEventReader(threadID string, o EventOptions) *EventReader {
-	return &EventReader{
-		hub: h, filters: o.Filters, seq: max(o.Since, -1), admit: o.Admit, admitter: o.Admit,
+// newEventReader returns a reader. Close it.
+func (h *Hub) newEventReader(threadID string, o EventOptions) *eventReader {
+	return &eventReader{
+		hub: h, filters: o.Filters, seq: max(o.Since, 0), fromEnd: o.fromEnd, admit: o.Admit,
 		track: h.eventTrack(threadID, protocol.Options{NoErrorText: o.NoErrorText}),
 	}
 }
 
-// Close gives the reader up.
-func (r *EventReader) Close() { r.hub.leaveEvents(r.track) }
+func (r *eventReader) close() { r.hub.leaveEvents(r.track) }
 
-// Next returns the next events that pass the filters. The frames are shared:
-// don't change them; they are valid until the next call. None with an unclosed
-// channel from Changed means: wait.
-func (r *EventReader) Next(ctx context.Context) ([]protocol.Frame, status, error) {
+// next returns the next events that pass the filters. The frames are shared:
+// don't change them; they are valid until the next call.
+func (r *eventReader) next(ctx context.Context) ([]protocol.Frame, status, error) {
 	frames, state, err := r.take(ctx)
-	if err != nil || len(frames) == 0 {
-		return nil, state, err
+	if err != nil || len(frames) == 0 || r.admit == nil {
+		return frames, state, err
 	}
-	if r.admit != nil {
+	if !r.asked {
 		mine, err := r.admit(ctx)
 		if err != nil && !errors.Is(err, thread.ErrNotFound) {
 			return nil, waiting, err
 		}
-		r.refused, r.admit = !mine, nil
+		r.asked, r.refused = true, !mine
 	}
 	if r.refused {
 		return nil, state, nil
@@ -93,21 +96,35 @@ func (r *EventReader) Next(ctx context.Context) ([]protocol.Frame, status, error
 	return frames, state, nil
 }
 
-func (r *EventReader) take(ctx context.Context) ([]protocol.Frame, status, error) {
+func (r *eventReader) take(ctx context.Context) ([]protocol.Frame, status, error) {
 	if !r.opened {
 		if err := r.open(ctx); err != nil {
 			return nil, waiting, err
 		}
 	}
+	if r.lead != nil {
+		lead := slices.DeleteFunc(r.lead, func(f protocol.Frame) bool { return !r.filters.Passes(&f) || r.replay.stale(&f) })
+		r.lead = nil
+		return lead, more, nil
+	}
 	if r.past != nil {
 		return r.fromLog(ctx)
 	}
+	frames, state, err := r.fromTrack(ctx)
+	if err != nil {
+		return nil, waiting, err
+	}
+	frames, err = r.pass(ctx, frames)
+	return frames, state, err
+}
+
+// fromTrack takes from the shared projection.
+func (r *eventReader) fromTrack(ctx context.Context) ([]protocol.Frame, status, error) {
 	t := r.track
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.epoch != t.epoch { // another thread has taken the id
-		r.epoch, r.pos, r.seq, r.replay = t.epoch, 0, -1, replay{}
-		r.admit = r.admitter
+		r.epoch, r.pos, r.seq, r.last, r.replay, r.asked = t.epoch, 0, 0, 0, replay{}, false
 	}
 	frames, state, behind, err := t.after(ctx, r.pos, r.filters.Channels())
 	if err != nil {
@@ -124,11 +141,11 @@ func (r *EventReader) take(ctx context.Context) ([]protocol.Frame, status, error
 	if state == waiting {
 		r.pos = max(r.pos, t.pos)
 	}
-	return r.pass(frames), state, nil
+	return frames, state, nil
 }
 
 // fromLog takes from the reader's own replay, until that has reached the ring.
-func (r *EventReader) fromLog(ctx context.Context) ([]protocol.Frame, status, error) {
+func (r *eventReader) fromLog(ctx context.Context) ([]protocol.Frame, status, error) {
 	frames, err := r.past.next(ctx)
 	if err != nil {
 		return nil, waiting, err
@@ -136,48 +153,100 @@ func (r *EventReader) fromLog(ctx context.Context) ([]protocol.Frame, status, er
 	if r.past.pos > r.pos {
 		r.pos, r.tries = r.past.pos, 0
 	}
+	state := r.caughtUp()
+	frames, err = r.pass(ctx, frames)
+	return frames, state, err
+}
+
+// caughtUp looks whether the replay has reached the ring.
+func (r *eventReader) caughtUp() status {
 	t := r.track
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	from := t.made(r.filters.Channels())
 	switch {
-	case r.pos >= from:
+	case r.pos >= from || r.epoch != t.epoch:
 		r.past = nil
 	case r.past.done && (from <= t.end || r.tries >= maxTries):
 		r.pos, r.past = from, nil // the log has no more: what lies between is gone
-	case r.past.done:
+	case r.past.done: // published, and about to be stored
 		r.tries++
-		return r.pass(frames), missing, nil
+		return missing
 	}
-	return r.pass(frames), more, nil
+	return more
 }
 
-// pass leaves out what the filters and the cursor leave out.
-func (r *EventReader) pass(frames []protocol.Frame) []protocol.Frame {
+// pass leaves out what the filters and the cursor leave out, and says where
+// events are missing.
+func (r *eventReader) pass(ctx context.Context, frames []protocol.Frame) ([]protocol.Frame, error) {
 	r.out = r.out[:0]
 	for i := range frames {
 		f := &frames[i]
+		if f.Gap && r.last > 0 && f.Seq > r.last+1 {
+			lost, err := r.gapFrames(ctx, r.last+1, f.Seq-1, f.Seq-1)
+			if err != nil {
+				return nil, err
+			}
+			for j := range lost {
+				if r.filters.Passes(&lost[j]) {
+					r.out = append(r.out, lost[j])
+				}
+			}
+		}
+		r.last = f.Seq
 		if f.Seq > r.seq && r.filters.Passes(f) && !r.replay.stale(f) {
 			r.out = append(r.out, *f)
 		}
 	}
 	if len(r.out) == 0 {
 		r.out = nil // an idle reader holds no memory
-		return nil
 	}
-	return r.out
+	return r.out, nil
 }
 
-// Changed is closed once there is something that the last call of Next didn't see.
-func (r *EventReader) Changed() <-chan struct{} {
+// setFilters changes what passes from here on.
+func (r *eventReader) setFilters(fs protocol.Filters) {
+	r.filters = fs
 	if r.past != nil {
+		r.past = newEventHistory(r.track, r.pos, fs.Channels())
+	}
+}
+
+// count is the number of past events up to a Pos that the reader is going to get.
+func (r *eventReader) count(ctx context.Context, upTo int64) (n int, err error) {
+	if !r.opened {
+		if err := r.open(ctx); err != nil {
+			return 0, err
+		}
+	}
+	for i := range r.lead {
+		if r.filters.Passes(&r.lead[i]) && !r.replay.stale(&r.lead[i]) {
+			n++
+		}
+	}
+	past := newEventHistory(r.track, r.pos, r.filters.Channels())
+	past.project.Count()
+	for past.pos < upTo && !past.done {
+		frames, err := past.next(ctx)
+		if err != nil {
+			return 0, err
+		}
+		for i := range frames {
+			if f := &frames[i]; f.Pos <= upTo && f.Seq > r.seq && r.filters.Passes(f) && !r.replay.stale(f) {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+// changed is closed once there is something that the last call of next didn't see.
+func (r *eventReader) changed() <-chan struct{} {
+	if r.past != nil || r.lead != nil {
 		return closedChannel
 	}
 	return r.track.feed.after(r.seen)
 }
-
-// Idle is to be called from time to time while nothing happens.
-func (r *EventReader) Idle(ctx context.Context) { r.track.idle(ctx) }
 
 // replay is what a reader knows of the time before it came.
 type replay struct {
@@ -185,6 +254,8 @@ type replay struct {
 	end int64
 	// runs are those whose beginning and end are told although they are past.
 	runs []string
+	// active is set when one of them had not ended.
+	active bool
 }
 
 // stale reports whether the frame tells of the beginning or the end of a run that
@@ -194,17 +265,19 @@ func (p *replay) stale(f *protocol.Frame) bool {
 	return f.Root && f.Pos <= p.end && !slices.Contains(p.runs, f.RunID)
 }
 
-// eventFrames is an EventReader as streams are served from.
+// eventFrames is an eventReader as streams are served from.
 type eventFrames struct {
-	r   *EventReader
+	r   *eventReader
 	out []frame.Frame
 }
 
 func (e *eventFrames) next(ctx context.Context) ([]frame.Frame, status, error) {
-	frames, state, err := e.r.Next(ctx)
+	frames, state, err := e.r.next(ctx)
 	e.out = e.out[:0]
 	for i := range frames {
-		e.out = append(e.out, frames[i].Frame)
+		f := frames[i].Frame
+		f.Gap = false // said by an event of its own
+		e.out = append(e.out, f)
 	}
 	if len(e.out) == 0 {
 		e.out = nil
@@ -213,6 +286,6 @@ func (e *eventFrames) next(ctx context.Context) ([]frame.Frame, status, error) {
 }
 
 func (e *eventFrames) lost() bool               { return false }
-func (e *eventFrames) changed() <-chan struct{} { return e.r.Changed() }
-func (e *eventFrames) idle(ctx context.Context) { e.r.Idle(ctx) }
-func (e *eventFrames) close()                   { e.r.Close() }
+func (e *eventFrames) changed() <-chan struct{} { return e.r.changed() }
+func (e *eventFrames) idle(ctx context.Context) { e.r.track.idle(ctx) }
+func (e *eventFrames) close()                   { e.r.close() }

@@ -19,6 +19,8 @@ type Source interface {
 	LogStart(ctx context.Context, threadID string) (int64, error)
 	LogEnd(ctx context.Context, threadID string) (pos, seq int64, err error)
 	Inflight(ctx context.Context, threadID string) ([]thread.Run, error)
+	NewestRun(ctx context.Context, threadID string) (thread.Run, error)
+	Heads(ctx context.Context, threadID string) ([]thread.Head, error)
 	GetRun(ctx context.Context, threadID, runID string) (thread.Run, error)
 	Materialize(ctx context.Context, threadID, ns, checkpointID string) (*agent.State, error)
 }

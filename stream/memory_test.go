@@ -29,6 +29,7 @@ type memory struct {
 	log    map[string][]thread.Entry // by thread
 	runs   map[string]thread.Run
 	states map[string]*agent.State // by namespace and checkpoint id
+	heads  map[string][]thread.Head
 	fail   error
 	reads  int
 }
@@ -121,6 +122,24 @@ func (m *memory) Inflight(_ context.Context, threadID string) (inflight []thread
 		}
 	}
 	return inflight, nil
+}
+
+func (m *memory) NewestRun(_ context.Context, threadID string) (newest thread.Run, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err = &thread.NotFoundError{Kind: "run"}
+	for _, run := range m.runs {
+		if run.ThreadID == threadID && !run.StartedAt.IsZero() && (err != nil || run.CreatedAt.After(newest.CreatedAt)) {
+			newest, err = run, nil
+		}
+	}
+	return newest, err
+}
+
+func (m *memory) Heads(_ context.Context, threadID string) ([]thread.Head, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.heads[threadID], nil
 }
 
 func (m *memory) GetRun(_ context.Context, _, runID string) (thread.Run, error) {

@@ -2,6 +2,8 @@ package thread
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/parley-dev/parley/agent"
 )
@@ -123,4 +125,47 @@ func (s *Service) checkpointGraph(ctx context.Context, threadID string, cp *agen
 		return nil, &NoGraphError{ThreadID: threadID}
 	}
 	return g.SubgraphAt(cp.NS), nil
+}
+
+// Head is the newest checkpoint of a namespace with its state.
+type Head struct {
+	NS    string
+	Note  agent.CheckpointNote
+	At    time.Time
+	State *agent.State
+}
+
+// maxHeads bounds the namespaces of which Heads are read.
+const maxHeads = 64
+
+// Heads returns the newest checkpoints of the thread's namespaces, the root
+// first; none for an unknown thread. For readers whose place in the log is gone.
+func (s *Service) Heads(ctx context.Context, threadID string) ([]Head, error) {
+	namespaces, err := s.store.Namespaces(ctx, threadID, maxHeads)
+	if err != nil {
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return nil, err
+	}
+	r := s.reader(threadID)
+	heads := make([]Head, 0, len(namespaces))
+	for _, ns := range namespaces {
+		tuple, err := r.Checkpoint(ctx, ns, "")
+		if err != nil {
+			return nil, err
+		}
+		if tuple == nil {
+			continue
+		}
+		cp := tuple.Checkpoint
+		state, err := s.Materialize(ctx, threadID, ns, cp.ID)
+		if err != nil {
+			return nil, err
+		}
+		heads = append(heads, Head{NS: ns, At: cp.At, State: state, Note: agent.CheckpointNote{
+			ID: cp.ID, ParentID: cp.ParentID, Step: cp.Step, Source: cp.Source,
+		}})
+	}
+	return heads, nil
 }

@@ -13,6 +13,9 @@ type Checkpoints interface {
 	Checkpoint(ctx context.Context, threadID, ns, id string) (StoredTuple, error)
 	// ListCheckpoints returns newest first.
 	ListCheckpoints(ctx context.Context, threadID, ns string, q agent.CheckpointQuery) ([]StoredTuple, error)
+	// Namespaces returns at most limit namespaces that have checkpoints: the root first, then those that were
+	// written last.
+	Namespaces(ctx context.Context, threadID string, limit int) ([]string, error)
 	Blobs(ctx context.Context, threadID string, ids []string) (map[string][]byte, error)
 	// Segment returns the first n entries of a list segment (its base not included).
 	Segment(ctx context.Context, threadID, segment string, n int) (message.Segment, error)

@@ -106,6 +106,9 @@ func (f Frame) Name() string {
 	return string(f.Wire[len(eventField) : dataStart(f.Wire)-len(dataField)])
 }
 
+// ID is the text of the id line. The bytes are shared: don't change them.
+func (f Frame) ID() []byte { return f.Wire[f.idAt+len(idField)-1 : len(f.Wire)-2] }
+
 // Data is the JSON of the event. The bytes are shared: don't change them.
 func (f Frame) Data() []byte { return f.Wire[dataStart(f.Wire) : f.idAt-1] }
 

@@ -47,6 +47,11 @@ func (p *Projection) begin(c Channel, method, ns string, size int) bool {
 	if !p.wants(c) {
 		return false
 	}
+	if p.count {
+		p.made = Frame{Frame: frame.Frame{Pos: p.at.pos, Seq: p.at.seq, At: p.at.millis}, Channel: c, NS: ns, RunID: p.run.id}
+		p.ready = true
+		return false
+	}
 	p.open(c, method, ns, size)
 	return true
 }
@@ -81,9 +86,9 @@ func (p *Projection) end() {
 
 // synthetic gives the present frame the id of an event that the server itself
 // makes: clients read the run's id out of it (spec/streaming-protocol.md 4.2).
-func (p *Projection) synthetic() {
+func (p *Projection) synthetic(name string) {
 	p.at.id = append(p.at.id[:0], "synth:"...)
-	p.at.id = append(p.at.id, p.run.id...)
+	p.at.id = append(p.at.id, name...)
 	p.at.id = append(p.at.id, ':')
 	p.at.id = strconv.AppendInt(p.at.id, p.at.seq, 10)
 }

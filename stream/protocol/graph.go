@@ -14,6 +14,8 @@ func (p *Projection) values(ns string, note *agent.ValuesNote, read *agent.State
 		state = read
 	}
 	switch {
+	case p.count:
+		p.begin(Values, "values", ns, 0)
 	case state != nil:
 		if p.begin(Values, "values", ns, 0) {
 			p.buf = appendState(p.buf, state)
@@ -46,7 +48,9 @@ func (p *Projection) taskStarted(ns string, t agent.TaskStart, read *agent.State
 	if frame.Absent(input) && read != nil {
 		input = read.JSON()
 	}
-	p.open(Tasks, "tasks", ns, len(input)+len(p.run.taskMetadata)+160)
+	if !p.begin(Tasks, "tasks", ns, len(input)+len(p.run.taskMetadata)+160) {
+		return
+	}
 	p.buf = append(p.buf, `{"id":`...)
 	p.buf = frame.AppendString(p.buf, t.ID)
 	p.string("name", t.Name)
@@ -97,19 +101,28 @@ func (p *Projection) interrupts(infos []agent.InterruptInfo) {
 // custom sends what a node wrote; an object with a name goes to the channel of
 // that name (spec/streaming-protocol.md 3.7).
 func (p *Projection) custom(ns string, c agent.Custom) {
-	if !p.begin(Custom, "custom", ns, len(c.Value)+32) {
+	if !p.wants(Custom) {
 		return
 	}
 	var named struct {
 		Name    *string         `json:"name"`
 		Payload json.RawMessage `json:"payload"`
 	}
-	if len(c.Value) > 0 && c.Value[0] == '{' && json.Unmarshal(c.Value, &named) == nil && named.Name != nil {
+	if len(c.Value) == 0 || c.Value[0] != '{' || json.Unmarshal(c.Value, &named) != nil {
+		named.Name = nil
+	}
+	wanted := p.begin(Custom, "custom", ns, len(c.Value)+32)
+	if named.Name != nil {
 		p.made.Name = *named.Name
+	}
+	switch {
+	case !wanted:
+		return
+	case named.Name != nil:
 		p.buf = append(p.buf, `{"name":`...)
 		p.buf = frame.AppendString(p.buf, *named.Name)
 		p.raw("payload", named.Payload, "null")
-	} else {
+	default:
 		p.buf = append(p.buf, `{"payload":`...)
 		p.buf = frame.AppendRaw(p.buf, c.Value, "null")
 	}

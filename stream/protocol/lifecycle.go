@@ -48,11 +48,12 @@ func (p *Projection) runFinished(finish agent.RunFinish) {
 
 // root begins a lifecycle frame of the run as a whole, up to graph_name.
 func (p *Projection) root(event, graph string, size int) bool {
-	p.synthetic()
-	if !p.begin(Lifecycle, "lifecycle", "", size+len(graph)+48) {
+	p.synthetic(p.run.id)
+	wanted := p.begin(Lifecycle, "lifecycle", "", size+len(graph)+48)
+	p.made.Root = true
+	if !wanted {
 		return false
 	}
-	p.made.Root = true
 	p.lifecycle(event, graph)
 	return true
 }

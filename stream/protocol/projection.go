@@ -21,9 +21,10 @@ type Options struct {
 
 // Projection is the fold. It is not safe for concurrent use.
 type Projection struct {
-	o    Options
-	want Channel
-	skip int64 // entries up to this Pos change the state and give no frame
+	o     Options
+	want  Channel
+	skip  int64 // entries up to this Pos change the state and give no frame
+	count bool  // frames have no content
 
 	run   runState
 	buf   []byte
@@ -59,12 +60,15 @@ func (p *Projection) Skip(pos int64) { p.skip = pos }
 // Reset begins anew with another thread.
 func (p *Projection) Reset() { p.run, p.skip = runState{}, 0 }
 
+// Count makes frames without their content: they can be filtered and counted.
+func (p *Projection) Count() { p.count = true }
+
 func (p *Projection) wants(c Channel) bool { return p.want.has(c) && p.at.pos > p.skip }
 
 // NeedsState returns the id of the checkpoint, of the event's namespace, whose
 // state Project needs to make the entry's frame; "" for none.
 func (p *Projection) NeedsState(e thread.Entry) string {
-	if e.Pos <= p.skip {
+	if e.Pos <= p.skip || p.count {
 		return ""
 	}
 	switch e.Event.Kind {
@@ -86,6 +90,16 @@ func (p *Projection) NeedsState(e thread.Entry) string {
 // State is the one that NeedsState asked for; nil if it is gone, which leaves the
 // frame out.
 func (p *Projection) Project(e thread.Entry, state *agent.State) (f Frame, ok bool) {
+	return p.project(e, state, "")
+}
+
+// Synthesize makes the frame of an entry that the log doesn't have, for a reader
+// whose place is gone (decisions 3). Name makes its id unique together with Seq.
+func (p *Projection) Synthesize(e thread.Entry, name string, state *agent.State) (f Frame, ok bool) {
+	return p.project(e, state, name)
+}
+
+func (p *Projection) project(e thread.Entry, state *agent.State, name string) (f Frame, ok bool) {
 	if e.RunID != p.run.id {
 		p.run = runState{id: e.RunID, pos: e.Pos}
 	}
@@ -94,9 +108,13 @@ func (p *Projection) Project(e thread.Entry, state *agent.State) (f Frame, ok bo
 	if e.Seq == 0 {
 		return Frame{}, false // a kind that the protocol doesn't show
 	}
-	p.at.id = strconv.AppendInt(p.at.id[:0], e.Event.At, 10)
-	p.at.id = append(p.at.id, '-')
-	p.at.id = strconv.AppendInt(p.at.id, e.Seq, 10)
+	if name != "" {
+		p.synthetic(name)
+	} else {
+		p.at.id = strconv.AppendInt(p.at.id[:0], e.Event.At, 10)
+		p.at.id = append(p.at.id, '-')
+		p.at.id = strconv.AppendInt(p.at.id, e.Seq, 10)
+	}
 	p.event(e.Event, state)
 	return p.made, p.ready
 }
@@ -145,7 +163,7 @@ func (p *Projection) event(e agent.Event, state *agent.State) {
 // answered tells, right behind running, which questions the run answers
 // (spec/streaming-protocol.md 3.8).
 func (p *Projection) answered(a agent.Answered) {
-	p.synthetic()
+	p.synthetic(p.run.id)
 	if !p.begin(Input, "input.answered", "", 40*len(a.InterruptIDs)+32) {
 		return
 	}

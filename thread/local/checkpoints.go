@@ -73,6 +73,23 @@ func (s *Store) Checkpoint(ctx context.Context, threadID, ns, id string) (t thre
 	return t, err
 }
 
+// Namespaces implements thread.Checkpoints.
+func (s *Store) Namespaces(ctx context.Context, threadID string, limit int) (list []string, err error) {
+	err = s.readAll(ctx, func(c *conn) error {
+		k, err := threadKey(c, threadID)
+		if err != nil {
+			return err
+		}
+		first, last := span(k, checkpointBits)
+		r := c.query(`SELECT ns FROM checkpoints WHERE k BETWEEN ? AND ? GROUP BY ns ORDER BY ns<>'', max(k) DESC LIMIT ?`, first, last, limit)
+		for r.next() {
+			list = append(list, r.text(0))
+		}
+		return r.close()
+	})
+	return list, err
+}
+
 func findCheckpoint(c *conn, h *head, ns, id string) (t thread.StoredTuple, err error) {
 	first, last := span(h.k, checkpointBits)
 	var found bool

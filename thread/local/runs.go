@@ -58,6 +58,35 @@ func (s *Store) ListRuns(ctx context.Context, threadID string, q thread.RunQuery
 	return list, err
 }
 
+// NewestRun implements thread.Runs.
+func (s *Store) NewestRun(ctx context.Context, threadID string) (run thread.Run, err error) {
+	found := false
+	err = s.readAll(ctx, func(c *conn) error {
+		k, err := threadKey(c, threadID)
+		if err != nil {
+			return err
+		}
+		first, last := span(k, runBits)
+		r := c.query(selectRuns+` WHERE r.k BETWEEN ? AND ? ORDER BY r.k DESC`, first, last)
+		for !found && r.next() {
+			w := readRun(r)
+			if w.started == 0 {
+				continue
+			}
+			w.thread = threadID
+			if run, err = w.run(); err != nil {
+				return errorsFirst(err, r.close())
+			}
+			found = true
+		}
+		return r.close()
+	})
+	if err == nil && !found {
+		err = &thread.NotFoundError{Kind: notFoundRun, ID: threadID}
+	}
+	return run, err
+}
+
 // Inflight implements thread.Runs.
 func (s *Store) Inflight(ctx context.Context, threadID string) (list []thread.Run, err error) {
 	err = s.readAll(ctx, func(c *conn) error {

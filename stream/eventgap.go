@@ -1,0 +1,106 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/stream/protocol"
+	"github.com/parley-dev/parley/thread"
+)
+
+// GapName is the name of the custom event that says that events were lost.
+const GapName = "parley.gap"
+
+// synthetic is an entry that a reader gets in place of lost ones.
+type synthetic struct {
+	name  string // unique together with the seq
+	runID string
+	event agent.Event
+	state *agent.State
+}
+
+// gapFrames are what a reader gets in place of the lost events from..to: a custom
+// event that says so, for each namespace its newest checkpoint and values, and, if
+// the log no longer has it, how the newest run went (decisions 3). Their seqs end
+// with last: they are among those that were lost.
+func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]protocol.Frame, error) {
+	threadID := r.track.log.threadID
+	heads, err := r.hub.source.Heads(ctx, threadID)
+	if err != nil {
+		return nil, fmt.Errorf("stream: state of thread %s: %w", threadID, err)
+	}
+	run, err := r.lostRun(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var at int64
+	if len(heads) > 0 {
+		at = heads[0].At.UnixMilli()
+	}
+	notice, err := json.Marshal(map[string]any{"name": GapName, "payload": map[string]int64{"from": from, "to": to}})
+	if err != nil { // numbers always marshal
+		panic(err)
+	}
+	all := []synthetic{{name: "gap", event: agent.Event{Kind: agent.CustomWritten, At: at, Payload: agent.Custom{Value: notice}}}}
+	for i := range heads {
+		h := &heads[i]
+		all = append(all,
+			synthetic{name: h.Note.ID, event: agent.Event{Kind: agent.CheckpointAnnounced, At: h.At.UnixMilli(), NS: h.NS, Payload: h.Note}},
+			synthetic{name: h.Note.ID, event: agent.Event{Kind: agent.ValuesEmitted, At: h.At.UnixMilli(), NS: h.NS, Payload: &agent.ValuesNote{State: h.State}}})
+	}
+	if run != nil {
+		all = append(all,
+			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunStarted, At: run.StartedAt.UnixMilli(), Payload: agent.RunStart{GraphID: run.GraphID}}},
+			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunFinished, At: run.EndedAt.UnixMilli(), Payload: finishOf(run)}})
+	}
+	project := protocol.New(r.track.options)
+	frames := make([]protocol.Frame, 0, len(all))
+	for i, s := range all {
+		seq := max(last-int64(len(all)-1-i), min(from, last), 1)
+		f, ok := project.Synthesize(thread.Entry{Seq: seq, RunID: s.runID, Event: s.event}, s.name, s.state)
+		if ok {
+			frames = append(frames, f)
+		}
+	}
+	return frames, nil
+}
+
+// lostRun is the newest run, if it has ended and the log no longer has it.
+func (r *eventReader) lostRun(ctx context.Context) (*thread.Run, error) {
+	run, err := r.newestRun(ctx)
+	if err != nil || run == nil || !run.Status.Ended() {
+		return nil, err
+	}
+	first, err := r.track.log.runStart(ctx, run.ID)
+	if err != nil || first > 0 {
+		return nil, err
+	}
+	return run, nil
+}
+
+// newestRun is the thread's run that started last; nil for none.
+func (r *eventReader) newestRun(ctx context.Context) (*thread.Run, error) {
+	run, err := r.hub.source.NewestRun(ctx, r.track.log.threadID)
+	switch {
+	case errors.Is(err, thread.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("stream: runs of thread %s: %w", r.track.log.threadID, err)
+	}
+	return &run, nil
+}
+
+// finishOf is how a run ended, as its row tells.
+func finishOf(run *thread.Run) agent.RunFinish {
+	f := agent.RunFinish{GraphID: run.GraphID, Status: string(run.Status)}
+	switch run.Status {
+	case thread.RunSuccess:
+		f.Suspended = run.Suspended
+	case thread.RunError, thread.RunTimeout:
+		f.Status, f.Error = string(thread.RunError), rowFailure(*run)
+	}
+	return f
+}
