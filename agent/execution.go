@@ -119,6 +119,9 @@ type Config struct {
 	Metadata       map[string]json.RawMessage `json:"metadata,omitempty"`
 	Tags           []string                   `json:"tags,omitempty"`
 	RecursionLimit int                        `json:"recursion_limit,omitempty"` // default 25
+	// MaxConcurrency bounds how many tasks of a superstep run at once, in each
+	// graph of the run (spec/runtime.md 1.3). 0: all of them.
+	MaxConcurrency int `json:"max_concurrency,omitempty"`
 	// Context is the run's static context, a JSON value; nil when there is none.
 	Context json.RawMessage `json:"context,omitempty"`
 }

@@ -69,7 +69,8 @@ func (s *superstepRun) showReused() {
 	}
 }
 
-// run runs the waiting tasks and settles each as it ends.
+// run runs the waiting tasks, as many at once as the run's configuration allows,
+// and settles each as it ends.
 func (s *superstepRun) run(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -92,17 +93,27 @@ func (s *superstepRun) run(ctx context.Context) {
 		s.settle(ctx, res, 0)
 		return
 	}
-	for _, t := range s.waiting {
-		start(t)
-	}
-	for running > 0 {
+	queue, limit := s.waiting, s.l.r.exec.Config.MaxConcurrency
+	for {
+		for len(queue) > 0 && (limit <= 0 || running < limit) {
+			t := queue[0]
+			queue = queue[1:]
+			if len(s.errs) > 0 || ctx.Err() != nil {
+				s.settle(ctx, t.skip(ctx), running+len(queue))
+				continue
+			}
+			start(t)
+		}
+		if running == 0 {
+			return
+		}
 		res := <-results
 		running--
 		if h := s.handler(res); h != nil {
 			start(h)
 		}
 		good := len(s.errs) == 0
-		s.settle(ctx, res, running)
+		s.settle(ctx, res, running+len(queue))
 		if s.l.r.broken() != nil {
 			cancel(context.Canceled)
 		}

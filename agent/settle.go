@@ -23,6 +23,11 @@ func (s *superstepRun) settle(ctx context.Context, res *taskResult, running int)
 		}
 	}
 	hidden := t.node.hidden() || t.failed != nil
+	unfinished := func(rec TaskRecord) {
+		if !res.skipped || res.run.before == nil { // what it asked before still waits
+			l.record(t, rec)
+		}
+	}
 	switch res.kind {
 	case taskDone:
 		l.record(t, TaskRecord{Status: TaskDone, Writes: l.kept(res.writes), Interrupts: res.asked})
@@ -32,7 +37,7 @@ func (s *superstepRun) settle(ctx context.Context, res *taskResult, running int)
 			l.event(UpdatesEmitted, UpdatesNote{Node: t.node.name, Data: orObject(data), Cached: res.cached})
 		}
 	case taskFailed:
-		l.record(t, TaskRecord{Status: TaskFailed, Interrupts: res.asked, Error: ErrorInfoOf(res.err)})
+		unfinished(TaskRecord{Status: TaskFailed, Interrupts: res.asked, Error: ErrorInfoOf(res.err)})
 		if !res.handled && !errors.Is(res.err, errAborted) {
 			s.errs = append(s.errs, res.err)
 		}
@@ -52,7 +57,7 @@ func (s *superstepRun) settle(ctx context.Context, res *taskResult, running int)
 		l.record(t, TaskRecord{Status: TaskInterrupted, Nested: true, Interrupts: res.asked})
 	case taskCutOff:
 		s.cutShort = true
-		l.record(t, TaskRecord{Status: TaskCancelled, Interrupts: res.asked, Error: cancelledError})
+		unfinished(TaskRecord{Status: TaskCancelled, Interrupts: res.asked, Error: cancelledError})
 	case taskToParent:
 		s.toParent = res.command // no record: should the graph go on, the task runs again
 	}

@@ -48,7 +48,9 @@ type taskResult struct {
 	// asked are all questions of the task, raised those without an answer; nested if a nested graph asks.
 	asked, raised []InterruptInfo
 	nested        bool
-	command       *Command // of taskToParent
+	// skipped is set when the task wasn't started.
+	skipped bool
+	command *Command // of taskToParent
 	// pend is what nested graphs left to commit.
 	pend Commit
 }
@@ -86,6 +88,19 @@ func (t *taskRun) run(ctx context.Context) *taskResult {
 func (t *taskRun) cancelled(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return ctx.Err() != nil && !errors.Is(cause, errStepTimeout) && !errors.Is(cause, errAborted)
+}
+
+// skip is the result of a task that isn't started any more, because of ctx or
+// because another one failed.
+func (t *taskRun) skip(ctx context.Context) *taskResult {
+	res := &taskResult{run: t, kind: taskFailed, err: errAborted, skipped: true}
+	switch {
+	case t.cancelled(ctx):
+		res.kind = taskCutOff
+	case ctx.Err() != nil:
+		res.err = context.Cause(ctx)
+	}
+	return res
 }
 
 // attempt calls the node once.

@@ -71,6 +71,7 @@ func checkConfig(f *fields) {
 	config.strings("tags")
 	config.object("configurable")
 	config.integer("recursion_limit", 1, 1, 1<<31-1)
+	config.integer("max_concurrency", 0, 0, 1<<31-1)
 	f.issues = append(f.issues, config.issues...)
 }
 

@@ -191,6 +191,9 @@ func configOf(run Run) agent.Config {
 	if raw, ok := c.top["recursion_limit"]; ok {
 		_ = json.Unmarshal(raw, &cfg.RecursionLimit) // 0 is the default
 	}
+	if raw, ok := c.top["max_concurrency"]; ok {
+		_ = json.Unmarshal(raw, &cfg.MaxConcurrency) // 0 is no bound
+	}
 	// The runtime adds the public part of configurable where it stores checkpoints.
 	cfg.Metadata = merged(streamMetadata(run), object{"thread_id": quoted(run.ThreadID)})
 	return cfg

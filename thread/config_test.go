@@ -12,7 +12,7 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 func TestEffectiveConfigMergesAssistantThreadAndRequest(t *testing.T) {
 	t.Parallel()
 	a := Assistant{
-		Config:   raw(`{"recursion_limit":10,"tags":["a"],"configurable":{"model":"assistant","from":"assistant","own":1}}`),
+		Config:   raw(`{"recursion_limit":10,"max_concurrency":4,"tags":["a"],"configurable":{"model":"assistant","from":"assistant","own":1}}`),
 		Metadata: metadata(t, `{"created_by":"system","m":"assistant"}`),
 		Context:  raw(`{"tone":"plain","lang":"en"}`),
 	}
@@ -31,7 +31,7 @@ func TestEffectiveConfigMergesAssistantThreadAndRequest(t *testing.T) {
 
 	require.NoError(t, err)
 	require.JSONEq(t, `{
-		"recursion_limit":50,"tags":["a"],
+		"recursion_limit":50,"max_concurrency":4,"tags":["a"],
 		"configurable":{
 			"model":"request","from":"thread","own":1,"x-tenant":"acme",
 			"langgraph_auth_user":{"identity":"jo","permissions":["read"],"display_name":"Jo"},
@@ -39,7 +39,7 @@ func TestEffectiveConfigMergesAssistantThreadAndRequest(t *testing.T) {
 			"langsmith_project":"p","langsmith_example_id":"e",
 			"run_id":"R","thread_id":"T","graph_id":"G","assistant_id":"A"
 		}}`, string(e.json()))
-	require.JSONEq(t, `{"recursion_limit":50,"tags":["a"],"configurable":{"model":"request","from":"thread","own":1}}`, string(e.ThreadConfig))
+	require.JSONEq(t, `{"recursion_limit":50,"max_concurrency":4,"tags":["a"],"configurable":{"model":"request","from":"thread","own":1}}`, string(e.ThreadConfig))
 	require.JSONEq(t, `{"created_by":"system","m":"request","t":1,"graph_id":"G","assistant_id":"A"}`, string(encodeJSON(e.Metadata)))
 	require.JSONEq(t, `{"tone":"plain","lang":"de"}`, string(e.Context))
 }
@@ -84,12 +84,13 @@ func TestStoredRunGivesConfigAndCheckpointMetadata(t *testing.T) {
 	run := Run{
 		ID: "R", ThreadID: "T", Attempt: 2, Metadata: metadata(t, `{"graph_id":"G","user":"key"}`),
 		Kwargs: RunKwargs{
-			Config:  raw(`{"recursion_limit":7,"tags":["x"],"configurable":{"model":"m","__internal":1,"langgraph_auth_user":{"identity":"jo"},"langgraph_auth_user_id":"jo"}}`),
+			Config:  raw(`{"recursion_limit":7,"max_concurrency":3,"tags":["x"],"configurable":{"model":"m","__internal":1,"langgraph_auth_user":{"identity":"jo"},"langgraph_auth_user_id":"jo"}}`),
 			Context: raw(`{"c":1}`),
 		},
 	}
 	cfg := configOf(run)
 	require.Equal(t, 7, cfg.RecursionLimit)
+	require.Equal(t, 3, cfg.MaxConcurrency)
 	require.Equal(t, []string{"x"}, cfg.Tags)
 	require.JSONEq(t, `{"c":1}`, string(cfg.Context))
 	require.Contains(t, cfg.Configurable, "langgraph_auth_user")
