@@ -14,6 +14,7 @@ type InterruptOption func(*interruptOptions)
 type interruptOptions struct {
 	name   string
 	schema json.RawMessage
+	given  bool // the schema is the node's own
 }
 
 // Interrupt asks a person and suspends the run until the answer is there; then
@@ -42,10 +43,11 @@ func Interrupt[T any](ctx Context, value any, opts ...InterruptOption) (T, error
 // Named keys the question by name instead of by call order.
 func Named(name string) InterruptOption { return func(o *interruptOptions) { o.name = name } }
 
-// ResponseSchema makes answers be checked before they are stored. Default: an
+// ResponseSchema makes answers be checked before they are stored. A schema that
+// is broken, or refers to another document, is an error of Interrupt. Default: an
 // answer must decode into the type that Interrupt returns; no key is required.
 func ResponseSchema(schema json.RawMessage) InterruptOption {
-	return func(o *interruptOptions) { o.schema = schema }
+	return func(o *interruptOptions) { o.schema, o.given = schema, true }
 }
 
 // asks is what an attempt of a task asked.
@@ -97,8 +99,15 @@ func (c *taskContext) ask(value any, o interruptOptions) (json.RawMessage, error
 		a.names[o.name]++
 		info.ID = namedInterruptID(c.planned.ns, key)
 	}
+	answer, answered := c.loop.answers[info.ID]
+	if !answered && o.given && !isNull(info.ResponseSchema) {
+		// No answer could ever fit: better that the node fails than that it waits for good.
+		if _, err := compileResponseSchema(info.ResponseSchema); err != nil {
+			return nil, fmt.Errorf("interrupt in node %q: %w", c.Node(), err)
+		}
+	}
 	a.asked = append(a.asked, info)
-	if answer, ok := c.loop.answers[info.ID]; ok {
+	if answered {
 		return answer.Value, nil
 	}
 	a.suspended, a.waiting = true, a.waiting || o.name == ""

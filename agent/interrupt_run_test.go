@@ -287,3 +287,26 @@ func TestResumeWithoutACommitStaysRepeatable(t *testing.T) {
 	require.JSONEq(t, `{"x":["i","u","A"]}`, stateOf(t, th, ""))
 	require.Len(t, th.History(""), 3)
 }
+
+func TestQuestionWithABrokenSchemaFailsWhenItIsAsked(t *testing.T) {
+	t.Parallel()
+	for schema, reason := range map[string]string{
+		`{"type":"strng"}`:                   "not valid against metaschema",
+		`{"type":`:                           "response schema",
+		`{"$ref":"https://example.com/one"}`: "other documents",
+	} {
+		th := agenttest.New(agent.NewGraph[xy]("broken").
+			Node("ask", func(ctx agent.Context, _ xy) (agent.Update, error) {
+				v, err := agent.Interrupt[string](ctx, "?", agent.ResponseSchema(json.RawMessage(schema)))
+				return x(v), err
+			}).
+			Edge(agent.Start, "ask").Edge("ask", agent.End).MustCompile())
+		res, err := th.Run(t.Context(), x("i"))
+		require.NoError(t, err)
+		require.Equal(t, "error", res.Status, schema)
+		require.Contains(t, res.Err.Message, reason)
+		require.Contains(t, res.Err.Message, `"ask"`)
+		require.False(t, res.Suspended)
+		require.Empty(t, th.Pending(), "nobody is asked")
+	}
+}
