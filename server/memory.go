@@ -11,15 +11,16 @@ import (
 // headroom is how much a small heap may grow between two collections, in bytes:
 // Go's own rule, to collect when it has doubled, costs a server whose heap is
 // small a quarter of its CPU.
-const headroom = 32 << 20
+const headroom = 16 << 20
 
-// A server that allocates less than quiet bytes a second has time to collect,
-// once worthwhile bytes came together; it then does so several times, since each
+// A server that allocates less than quiet bytes between two looks has time to
+// collect, once worthwhile bytes came together; it then does so twice, since each
 // time halves the stacks of the goroutines that wait.
 const (
-	quiet       = 1 << 20
+	lookEvery   = 500 * time.Millisecond
+	quiet       = 512 << 10
 	worthwhile  = 4 << 20
-	quietPasses = 3
+	quietPasses = 2
 )
 
 // memoryKeeper trades memory for CPU while the server works and gives memory
@@ -40,7 +41,7 @@ func keepMemory(ctx context.Context) {
 	}
 	k := memoryKeeper{percent: 100}
 	samples := []runtimemetrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
 		runtimemetrics.Read(samples)
