@@ -4,14 +4,15 @@ BIN     := bin/parley
 FUZZ    ?= 60s
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 SDKTEST := server/sdktest
+HOOKTEST := server/hooktest
 
-.PHONY: build test test-go test-sdk lint bench fuzz clean
+.PHONY: build test test-go test-sdk test-hooks lint bench fuzz clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/parley
 
 # All tests. Parts whose tools are missing say what to install and are skipped alone.
-test: test-go test-sdk
+test: test-go test-sdk test-hooks
 
 test-go:
 	$(GO) vet ./...
@@ -20,6 +21,10 @@ test-go:
 # The real JavaScript and Python SDKs against a real server.
 test-sdk: build
 	./$(SDKTEST)/run
+
+# The published frontend packages in a real browser against a real server.
+test-hooks: build
+	./$(HOOKTEST)/run
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w"; exit 1; }

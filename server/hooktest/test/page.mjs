@@ -1,0 +1,175 @@
+// A page in the browser: mounts of a useStream component, what they show, and
+// what they asked of the server.
+import assert from "node:assert/strict";
+import { after } from "node:test";
+import { chromium } from "playwright-core";
+
+const servers = JSON.parse(process.env.HOOKTEST_SERVERS);
+const browser = await chromium.connect(process.env.HOOKTEST_BROWSER);
+const shared = await browser.newContext(); // tabs of one file share the cache of scripts
+after(() => browser.close());
+
+export const react = servers["conformance-react"];
+export const svelte = servers["conformance-svelte"];
+export const bench = servers.bench;
+export const pages = process.env.HOOKTEST_PAGES;
+
+export const human = (content) => ({ messages: [{ type: "human", content }] });
+export const IDLE = "Not loading";
+export const LOADING = "Loading...";
+
+/** Opens a tab for a test and closes it afterwards. */
+export async function openPage(t, { library = "react" } = {}) {
+  const tab = await shared.newPage();
+  const page = new Page(tab);
+  t.after(() => tab.close());
+  await page.load(library);
+  return page;
+}
+
+class Page {
+  requests = [];
+  errors = [];
+
+  constructor(tab) {
+    this.tab = tab;
+    tab.on("request", (r) => this.requests.push({ method: r.method(), path: new URL(r.url()).pathname, body: r.postData() }));
+    tab.on("pageerror", (error) => this.errors.push(error));
+    if (process.env.HOOKTEST_DEBUG) tab.on("console", (m) => console.log("console:", m.text()));
+  }
+
+  async load(library = "react") {
+    await this.tab.goto(`${pages}/${library}.html`);
+    await this.tab.waitForFunction(() => window.pages);
+  }
+
+  /** Mounts a component under a name; see app/react/chat.jsx for its props. */
+  async mount(props, { name = "main", kind = "chat" } = {}) {
+    await this.tab.evaluate(([n, k, p]) => window.pages.mount(n, k, p), [name, kind, props]);
+    await this.tab.waitForFunction((n) => document.getElementById(n)?.hasChildNodes(), name);
+    return new View(this, name, props);
+  }
+
+  count(part, method) {
+    return this.requests.filter((r) => r.method !== "OPTIONS" && r.path.endsWith(part) && (!method || r.method === method)).length;
+  }
+
+  notes(kind) {
+    return this.tab.evaluate((k) => window.notes.filter(([what]) => what === k).map(([, ...rest]) => rest), kind);
+  }
+}
+
+class View {
+  constructor(page, name, props) {
+    Object.assign(this, { page, name, props, tab: page.tab });
+  }
+
+  update(props) {
+    this.props = { ...this.props, ...props };
+    return this.tab.evaluate(([n, p]) => window.pages.update(n, p), [this.name, this.props]);
+  }
+
+  unmount() {
+    return this.tab.evaluate((n) => window.pages.unmount(n), this.name);
+  }
+
+  /** Calls a method of the stream; a failure becomes a note, as in a click handler. */
+  call(method, ...args) {
+    return this.tab.evaluate(
+      ([name, m, list]) => {
+        Promise.resolve(window.streams[name][m](...list)).then(
+          () => window.note("settled", m),
+          (error) => window.note("rejected", m, String(error?.message ?? error)),
+        );
+      },
+      [this.name, method, args],
+    );
+  }
+
+  submit(input, options) {
+    return this.call("submit", input, options);
+  }
+
+  respond(answer, options) {
+    return this.call("respond", answer, options);
+  }
+
+  /** What the document shows of this mount; null when it isn't there. */
+  read() {
+    return this.tab.evaluate((name) => {
+      const box = document.getElementById(name);
+      if (!box) return null;
+      const text = (field) => box.querySelector(`[data-field=${field}]`)?.textContent;
+      const json = (field) => JSON.parse(text(field) ?? "null");
+      return {
+        loading: text("loading"), threadLoading: text("threadLoading"), threadId: text("threadId"), error: text("error"),
+        sibling: text("sibling"), thrown: text("thrown"), fallback: text("fallback"),
+        values: json("values"), interrupts: json("interrupts"), toolCalls: json("toolCalls"),
+        subagents: json("subagents"), subgraphs: json("subgraphs"), queue: json("queue"),
+        messages: [...box.querySelectorAll("[data-message]")].map((li) => ({
+          id: li.dataset.message, type: li.dataset.type, text: li.textContent,
+          status: li.dataset.status, parent: li.dataset.parent, card: li.dataset.card,
+        })),
+        panels: Object.fromEntries([...box.querySelectorAll("[data-panel]")].map((p) => [p.dataset.panel, JSON.parse(p.textContent || "null")])),
+        scoped: window.scoped?.[name] ?? {},
+      };
+    }, this.name);
+  }
+
+  /** Polls what is shown until it satisfies the condition, and returns it. */
+  async until(what, condition, timeout = 5_000) {
+    const end = Date.now() + timeout;
+    for (;;) {
+      const shown = await this.read();
+      if (shown && condition(shown)) return shown;
+      if (Date.now() > end) {
+        const notes = await this.tab.evaluate(() => window.notes.slice(-30));
+        assert.fail(`not within ${timeout} ms: ${what}; shown: ${JSON.stringify(shown)}; notes: ${JSON.stringify(notes)}; errors: ${this.page.errors.join("; ")}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /**
+   * Waits for the end of a run: the label was "Loading..." and is no more, and
+   * the condition holds (the last values may come just after the terminal).
+   */
+  async idle(condition = () => true, timeout) {
+    await this.sawLoading();
+    return this.until(`idle and ${condition}`, (s) => s.loading === IDLE && condition(s), timeout);
+  }
+
+  labels() {
+    return this.tab.evaluate((name) => window.notes.filter(([w, n]) => w === "label" && n === name).map(([, , label]) => label), this.name);
+  }
+
+  async sawLoading() {
+    await this.until("Loading... was shown", () => true);
+    const end = Date.now() + 5_000;
+    while (!(await this.labels()).includes(LOADING)) {
+      if (Date.now() > end) assert.fail("never showed Loading...");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+/** Remounts a page's stream on a thread, as after a navigation. */
+export async function remount(view, props = {}) {
+  const { threadId } = await view.read();
+  await view.unmount();
+  return view.page.mount({ ...view.props, thread: threadId, ...props }, { name: `${view.name}-again` });
+}
+
+export const says = (...list) => (shown) => JSON.stringify(texts(shown)) === JSON.stringify(list);
+
+export const texts = (shown) => shown.messages.map((m) => m.text);
+
+/** Asserts that a condition stays true for a while. */
+export async function stays(view, what, condition, ms) {
+  const end = Date.now() + ms;
+  while (Date.now() < end) {
+    const shown = await view.read();
+    if (!condition(shown)) assert.fail(`${what}; shown: ${JSON.stringify(shown)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,38 @@
+// Starts the real binary; a test may kill it and start it again on its data.
+import { spawn } from "node:child_process";
+import { createServer } from "node:net";
+
+const binary = process.env.PARLEY_BIN ?? new URL("../../../bin/parley", import.meta.url).pathname;
+
+export function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** Resolves once /ok answers; rejects when the process ends before. */
+export async function start(args, { port, env } = {}) {
+  port ??= await freePort();
+  const child = spawn(binary, ["serve", "--port", String(port), ...args], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, ...env },
+  });
+  process.once("exit", () => child.kill("SIGKILL")); // whatever ends the tests
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  const url = `http://localhost:${port}`;
+  for (let up = false; !up; ) {
+    if (child.exitCode !== null) throw new Error(`parley ended with ${child.exitCode}`);
+    up = await fetch(`${url}/ok`).then((r) => r.ok, () => false);
+    if (!up) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const stop = (signal = "SIGTERM") => {
+    child.kill(signal);
+    return exited;
+  };
+  return { url, port, stop, restart: async () => (await stop("SIGKILL"), start(args, { port, env })) };
+}
