@@ -129,3 +129,22 @@ func TestDocsNeedNoNetwork(t *testing.T) {
 	require.NotRegexp(t, `(src|href)="https?:`, page.body)
 	require.NotContains(t, page.body, "<script")
 }
+
+// A reader finds each field of a request, its type and what it means, without opening the document.
+func TestDocsShowTheFieldsOfRequests(t *testing.T) {
+	t.Parallel()
+	page := serveTest(t, server.Options{}).get("/docs").ok().body
+	_, create, found := strings.Cut(page, "<code>/threads/{thread_id}/runs/stream</code>")
+	require.True(t, found)
+	create, _, _ = strings.Cut(create, "</details>")
+	for _, row := range []string{
+		"<code>thread_id</code> path</td><td><code>uuid</code> Thread.",
+		"<code>assistant_id</code> body</td><td><code>string, required</code> Assistant UUID or graph id.",
+		"<code>command</code> body</td><td><code>Command or null</code> Answers, update and goto; wins over input.",
+		"<code>409</code> </td><td><code>CodedError</code> The thread&#39;s state does not allow it.",
+	} {
+		require.Contains(t, create, row)
+	}
+	require.Contains(t, page, "<details><summary><code>Command</code>", "what is called by name is described")
+	require.NotContains(t, page, "$ref")
+}
