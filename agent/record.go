@@ -3,8 +3,8 @@ package agent
 import "github.com/parley-dev/parley/agent/message"
 
 // CheckpointRecord is a checkpoint in its stored form. The store keeps State as
-// it is and never looks into it; Blobs and Lists are what State refers to and
-// the store may not have yet.
+// it is and never looks into it but through Refs; Blobs and Lists are what State
+// refers to and the store may not have yet.
 type CheckpointRecord struct {
 	NS       string
 	ID       string

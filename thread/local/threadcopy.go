@@ -47,16 +47,3 @@ func (s *Store) CopyThread(ctx context.Context, from, to string, at time.Time) (
 	})
 	return out, err
 }
-
-// TrimThread implements thread.Threads.
-func (s *Store) TrimThread(ctx context.Context, id string) error {
-	return s.write(ctx, true, func(t *tx) error {
-		h, err := loadHead(t.conn, id)
-		if err != nil {
-			return err
-		}
-		first, last := span(h.k, checkpointBits)
-		_, err = dropCheckpoints(t.conn, h, `k NOT IN (SELECT max(k) FROM checkpoints WHERE k BETWEEN ? AND ? GROUP BY ns)`, first, last)
-		return err
-	})
-}

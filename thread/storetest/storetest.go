@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 		{"Rollback", rollbackCases},
 		{"Edit", editCases},
 		{"Checkpoints", checkpointCases},
+		{"Trim", trimCases},
 		{"Copy", copyCases},
 		{"Log", logCases},
 		{"Retention", retentionCases},
