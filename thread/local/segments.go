@@ -121,11 +121,19 @@ func dropSegments(c *conn, k int64) error {
 		return err
 	}
 	for _, sk := range keys {
-		first, last := span(sk, entryBits)
-		if _, err := c.exec(`DELETE FROM segment_entries WHERE k BETWEEN ? AND ?`, first, last); err != nil {
+		if err := dropSegment(c, sk); err != nil {
 			return err
 		}
 	}
-	_, err := c.exec(`DELETE FROM segments WHERE thread=?`, k)
+	return nil
+}
+
+// dropSegment removes the segment with that key.
+func dropSegment(c *conn, sk int64) error {
+	first, last := span(sk, entryBits)
+	if _, err := c.exec(`DELETE FROM segment_entries WHERE k BETWEEN ? AND ?`, first, last); err != nil {
+		return err
+	}
+	_, err := c.exec(`DELETE FROM segments WHERE k=?`, sk)
 	return err
 }
