@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -233,7 +234,7 @@ func TestLargeStateIsOneLineForEveryReader(t *testing.T) {
 			first, err := r.next()
 			opened <- struct{}{}
 			rest, end := r.drain()
-			if err != nil || end != io.EOF {
+			if err != nil || !errors.Is(end, io.EOF) {
 				t.Errorf("reader %d: %v, %v", i, err, end)
 			}
 			got[i] = append([]frame{first}, rest...)

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -86,7 +87,7 @@ func TestReaderThatStandsStillDelaysNobody(t *testing.T) {
 					err = fmt.Errorf("event %d is %.20s", i, f.data)
 				}
 				switch {
-				case err == io.EOF:
+				case errors.Is(err, io.EOF):
 					ended <- struct{}{}
 					return
 				case err != nil:
