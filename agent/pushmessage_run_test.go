@@ -22,7 +22,7 @@ func TestAPushedMessageIsShownOnceAndAtOnce(t *testing.T) { // spec/streaming-pr
 	require.Equal(t, []string{
 		"namespace.started [n] n", "message.whole [n] ai soon", "message.started [n]",
 		`block.started [n] 0 {"type":"text","text":""}`, "block.delta [n] text soon", `block.finished [n] 0 {"type":"text","text":"soon"}`,
-		"message.finished [n]", "namespace.finished [n] n",
+		"message.finished [n]", "message.reset [n]", "namespace.finished [n] n",
 	}, script(events))
 	var order []agent.Kind
 	for _, e := range res.Events {
@@ -31,6 +31,9 @@ func TestAPushedMessageIsShownOnceAndAtOnce(t *testing.T) { // spec/streaming-pr
 			require.Equal(t, res.Run.RunID, p.CallID)
 			require.False(t, p.Streamed)
 			order = append(order, e.Kind)
+		case agent.MessageRef:
+			require.Equal(t, "m0", p.ID)
+			require.Equal(t, "n", p.Meta.Node)
 		case agent.Custom, agent.UpdatesNote:
 			order = append(order, e.Kind)
 		}

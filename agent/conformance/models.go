@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"github.com/parley-dev/parley/agent"
@@ -41,11 +43,27 @@ func sharedModel(answers ...string) talker {
 
 // timedModel says a text, and sleeps before each of its characters.
 func timedModel(text string, each time.Duration) talker {
-	var characters []string
-	for _, r := range text {
-		characters = append(characters, string(r))
+	return talk(paced{scripted.List{Answers: []string{text}, Cursors: scripted.NewCursors()}, each})
+}
+
+// paced is a model that sleeps before each chunk.
+type paced struct {
+	model.Model
+	each time.Duration
+}
+
+// Stream implements model.Model.
+func (p paced) Stream(ctx context.Context, req model.Request) iter.Seq2[message.Chunk, error] {
+	return func(yield func(message.Chunk, error) bool) {
+		for chunk, err := range p.Model.Stream(ctx, req) {
+			if err == nil {
+				err = model.Sleep(ctx, p.each)
+			}
+			if !yield(chunk, err) || err != nil {
+				return
+			}
+		}
 	}
-	return talk(scripted.Script{Name: "timed", Choose: scripted.Always(scripted.Turn{Tokens: characters, Delay: each, Interval: each})})
 }
 
 // constant returns a message without asking a model.

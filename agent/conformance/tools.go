@@ -107,14 +107,20 @@ func reviewedAction() tool.Tool {
 		if err != nil {
 			return nil, err
 		}
-		var decision struct {
-			Approved json.RawMessage `json:"approved"`
-		}
-		if string(bytes.TrimSpace(answer)) != "true" && (json.Unmarshal(answer, &decision) != nil || string(decision.Approved) != "true") {
+		if !approves(answer) {
 			return "User has rejected the toolcall", nil
 		}
 		return `Executed "` + args.ToolArg + `".`, ctx.Sleep(time.Second)
 	})
+}
+
+// approves tells whether an answer is true, or an object whose key approved is.
+func approves(answer json.RawMessage) bool {
+	var decision map[string]json.RawMessage
+	if json.Unmarshal(answer, &decision) == nil && decision != nil {
+		answer = decision["approved"]
+	}
+	return string(bytes.TrimSpace(answer)) == "true"
 }
 
 // clientLocation is carried out by the client (spec/conformance-frontends.md 4.3).

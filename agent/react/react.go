@@ -73,7 +73,7 @@ func New[S Conversational](o Options[S]) (*agent.Graph, error) {
 		return nil, fmt.Errorf("react: agent %q: %w", o.Name, err)
 	}
 	b := agent.NewGraph[S](o.Name, o.GraphOptions...)
-	var named agent.NodeOption = agent.Tags()
+	named := agent.Tags()
 	if o.Speaker != "" {
 		named = agent.NodeMetadata(map[string]any{"lc_agent_name": o.Speaker})
 	}
