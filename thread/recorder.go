@@ -107,7 +107,7 @@ func (r *recorder) Commit(ctx context.Context, c agent.Commit) error {
 		return err
 	}
 	r.mu.Lock()
-	if err := r.refusal(); err != nil {
+	if err := r.refusal(); err != nil && !(errors.Is(err, errDrained) && !r.closed && onlySteps(c)) {
 		r.mu.Unlock()
 		return err
 	}
@@ -126,6 +126,13 @@ func (r *recorder) Commit(ctx context.Context, c agent.Commit) error {
 	}
 	r.mu.Unlock()
 	return <-p.done
+}
+
+// onlySteps tells whether a commit records durable steps and nothing else. A
+// recorder that gave up takes it: what was done in the world while the worker
+// shut down must not be done again by the next one.
+func onlySteps(c agent.Commit) bool {
+	return len(c.Steps) > 0 && c.Outcome == nil && len(c.Events)+len(c.Tasks)+len(c.Checkpoints) == 0
 }
 
 // refusal says why no commit is taken any more.

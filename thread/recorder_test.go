@@ -376,6 +376,23 @@ func TestRecorderThatGaveUpStoresWhatReadersHave(t *testing.T) {
 	require.Len(t, b.store.stored(), 1)
 }
 
+func TestRecorderThatGaveUpStillRecordsFinishedSteps(t *testing.T) {
+	t.Parallel()
+	b := newRecorderBundle(t)
+	b.recorder.giveUp()
+	ctx := context.Background()
+	done := agent.StepRecord{Name: "pay", Status: agent.StepDone}
+	require.ErrorIs(t, b.recorder.Commit(ctx, agent.Commit{Steps: []agent.StepRecord{done}}), errDrained, "the graph must not go on")
+	require.Len(t, b.store.commits, 1)
+	require.Equal(t, []agent.StepRecord{done}, b.store.commits[0].Steps)
+	require.ErrorIs(t, b.recorder.Commit(ctx, agent.Commit{Steps: []agent.StepRecord{done}, Tasks: []agent.TaskRecord{{TaskID: "a"}}}), errDrained)
+	require.Len(t, b.store.commits, 1)
+	_, err := b.recorder.close(ctx)
+	require.ErrorIs(t, err, errDrained)
+	require.ErrorIs(t, b.recorder.Commit(ctx, agent.Commit{Steps: []agent.StepRecord{done}}), errDrained, "the run may be another worker's by now")
+	require.Len(t, b.store.commits, 1)
+}
+
 func TestRecorderNeverShowsUnstoredNumbersBeyondItsReservedRange(t *testing.T) {
 	t.Parallel()
 	b := newRecorderBundle(t)
