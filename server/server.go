@@ -104,7 +104,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// checkAgents refuses agents without a name and names that occur twice.
+// checkAgents refuses agents without a name, names that occur twice, and graphs
+// that don't compile: their faults would show with the first run only.
 func checkAgents(agents []agent.Agent) error {
 	seen := map[string]bool{}
 	for _, a := range agents {
@@ -115,6 +116,11 @@ func checkAgents(agents []agent.Agent) error {
 			return fmt.Errorf("server: two agents are named %q", name)
 		default:
 			seen[name] = true
+		}
+		if b, ok := a.(interface{ Compile() (*agent.Graph, error) }); ok {
+			if _, err := b.Compile(); err != nil {
+				return fmt.Errorf("server: %w", err)
+			}
 		}
 	}
 	return nil

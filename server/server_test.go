@@ -30,6 +30,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"misspelt authoriser":   {Auth: &auth.Hooks{On: map[string]auth.Authorizer{"thread": allow}}},
 		"two agents, one name":  {Agents: append(testAgents(), testAgents()[0])},
 		"an agent with no name": {Agents: []agent.Agent{agent.Factory{}}},
+		"a graph with a fault":  {Agents: []agent.Agent{agent.NewGraph[struct{}]("faulty").Edge(agent.Start, "nowhere")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
