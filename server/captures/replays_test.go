@@ -37,11 +37,15 @@ func fixtures() map[string]fixture {
 	for _, name := range []string{
 		"create_agent", "custom_channel_graph", "embedded_subgraph_graph", "error_graph", "headless_tool_graph",
 		"interrupt_card_graph", "interrupt_graph", "missing_graph", "multi_interrupt_graph.both",
-		"multi_interrupt_graph.one-by-one", "nested_interrupt_graph", "parallel_subgraph", "slow_graph", "slow_graph.cancel",
+		"multi_interrupt_graph.one-by-one", "nested_interrupt_graph", "parallel_subgraph", "remove_message_graph", "slow_graph", "slow_graph.cancel",
 		"stateful_values_graph", "stategraph_text", "stategraph_text.two-turns", "subgraph_graph",
 	} {
 		all["react/"+name] = fixture{options: reactSet, meant: deviations["react/"+name], unordered: name == "parallel_subgraph"}
 	}
+	for _, name := range []string{"agent", "interrupt_card_graph"} {
+		all["vue/"+name] = fixture{options: vueSet}
+	}
+	all["angular/namedCustomChannelAgent"] = fixture{options: angularSet}
 	return all
 }
 
@@ -55,10 +59,6 @@ var deviations = map[string][]deviation{
 			`4 GET thread: .reply.values.city: missing here, recorded "San Francisco"`,
 			`4 GET thread: .reply.values.route: only here, "weather"`,
 		},
-	}},
-	"react/embedded_subgraph_graph": {{
-		"what graph a function node will invoke isn't known before; recorded is a guess that fails for the recorded deep agents",
-		[]string{`4 POST history: .reply[2].tasks[0].checkpoint: recorded {"checkpoint_ns":"research:UUID-2","thread_id":"THREAD"}, here null`},
 	}},
 	"react/missing_graph": {{
 		"a thread without state has metadata {} (spec/rest-api.md 2.3)",
@@ -81,6 +81,14 @@ var deviations = map[string][]deviation{
 		[]string{
 			`4 GET thread: .reply.interrupts.UUID-13: missing here, recorded [{"id":"HEX32-1","value":{"prompt":"Approve nested subgraph action?","request":"Send the weekly report"}}]`,
 			`4 GET thread: .reply.interrupts.UUID-5: only here, [{"id":"HEX32-1","value":{"prompt":"Approve nested subgraph action?","request":"Send the weekly report"}}]`,
+		},
+	}},
+	"react/remove_message_graph": {{
+		"a message that is pushed by hand has the metadata of every other that its node makes",
+		[]string{
+			`1 POST stream frame 11: .data[1].tags: only here, []`,
+			`1 POST stream frame 12: .data[1].name: only here, "step2"`,
+			`1 POST stream frame 12: .data[1].tags: only here, ["graph:step:2"]`,
 		},
 	}},
 	"react/slow_graph.cancel": {

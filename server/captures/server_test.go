@@ -28,10 +28,10 @@ func mainSet() server.Options {
 	}
 }
 
-// reactSet serves the graphs of the set "react" that have a recording here.
-func reactSet() server.Options {
-	return server.Options{Agents: append(graphs.ProtocolSet(), reactGraphs()...)}
-}
+// The sets of the frontend suites.
+func reactSet() server.Options   { return server.Options{Agents: graphs.ReactSet()} }
+func vueSet() server.Options     { return server.Options{Agents: graphs.VueSet()} }
+func angularSet() server.Options { return server.Options{Agents: graphs.AngularSet()} }
 
 // serve starts a server in memory and returns its address.
 func serve(t *testing.T, o server.Options) string {
