@@ -144,7 +144,6 @@ func TestSetsHoldTheGraphsOfTheSuitesOnce(t *testing.T) {
 		"embed": {conformance.EmbedSet(), []string{
 			"agent", "agent_with_tools", "agent_with_stats", "nested", "weather", "error", "delay", "simple_runtime",
 		}},
-		"protocol": {conformance.ProtocolSet(), []string{"create_agent", "interrupt_graph", "stategraph_text", "deep_agent"}},
 	} {
 		var names []string
 		for _, a := range c.agents {

@@ -19,8 +19,3 @@ func EmbedSet() []agent.Agent {
 		Agent(), AgentWithTools(), AgentWithStats(), Nested(), Weather(), Error(), Delay(), SimpleRuntime(),
 	}
 }
-
-// ProtocolSet returns the graphs of the thread protocol (spec/conformance-agents.md 6).
-func ProtocolSet() []agent.Agent {
-	return []agent.Agent{CreateAgent(), InterruptGraph(), StategraphText(), DeepAgent()}
-}
