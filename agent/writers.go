@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -211,10 +210,8 @@ func encode(v any) (json.RawMessage, error) {
 		if len(v) == 0 {
 			return jsonNull, nil
 		}
-		if !json.Valid(v) {
-			return nil, errors.New("invalid JSON")
-		}
 		var b bytes.Buffer
+		b.Grow(len(v))
 		if err := json.Compact(&b, v); err != nil {
 			return nil, err
 		}
@@ -222,11 +219,5 @@ func encode(v any) (json.RawMessage, error) {
 	case nil:
 		return jsonNull, nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return marshal(v)
 }

@@ -175,6 +175,9 @@ func (s *Service) release(ctx context.Context, run Run, lease Lease) {
 
 // nodeNames reads a breakpoint option: "*" or a list of names.
 func nodeNames(raw json.RawMessage) []string {
+	if isNull(raw) { // the usual case
+		return nil
+	}
 	var all string
 	if json.Unmarshal(raw, &all) == nil && all != "" {
 		return []string{all}

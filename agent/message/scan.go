@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"unicode/utf8"
 )
 
 // errSyntax reports bytes that aren't the JSON value that was expected. The
@@ -205,6 +206,9 @@ func compact(raw json.RawMessage) (json.RawMessage, error) {
 	buf.Grow(len(raw))
 	if err := json.Compact(&buf, raw); err != nil {
 		return nil, err
+	}
+	if utf8.Valid(buf.Bytes()) {
+		return buf.Bytes(), nil
 	}
 	return bytes.ToValidUTF8(buf.Bytes(), []byte("\ufffd")), nil
 }
