@@ -3,32 +3,56 @@ package docs_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Every Go snippet of the guide is a quotation of code that the tests compile and run.
-func TestSnippetsOfTheGuideAreCompiledCode(t *testing.T) {
+// Every Go snippet of the guides is a quotation of code that the tests compile and run.
+func TestSnippetsOfTheGuidesAreCompiledCode(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../agent/example_*_test.go")
-	require.NoError(t, err)
-	var code strings.Builder
-	for _, f := range files {
-		b, err := os.ReadFile(f)
+	for guide, examples := range map[string]string{
+		"writing-agents.md": "../agent/example_*_test.go",
+		"api.md":            "../server/example_*_test.go",
+	} {
+		files, err := filepath.Glob(examples)
 		require.NoError(t, err)
-		code.Write(b)
+		var code strings.Builder
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			require.NoError(t, err)
+			code.Write(b)
+		}
+		text, err := os.ReadFile(guide)
+		require.NoError(t, err)
+		blocks := strings.Split(string(text), "```go\n")[1:]
+		require.NotEmpty(t, blocks, guide)
+		for _, block := range blocks {
+			snippet, _, closed := strings.Cut(block, "\n```\n")
+			require.True(t, closed, "%s: a block without end: %s", guide, block)
+			for _, declaration := range strings.Split(snippet, "\n\n") {
+				require.Contains(t, code.String(), declaration, guide)
+			}
+		}
 	}
-	guide, err := os.ReadFile("writing-agents.md")
+}
+
+// Links between the documents lead somewhere.
+func TestLinksOfTheDocumentsExist(t *testing.T) {
+	t.Parallel()
+	documents, err := filepath.Glob("*.md")
 	require.NoError(t, err)
-	blocks := strings.Split(string(guide), "```go\n")[1:]
-	require.Greater(t, len(blocks), 5)
-	for _, block := range blocks {
-		snippet, _, closed := strings.Cut(block, "\n```\n")
-		require.True(t, closed, "a block without end: %s", block)
-		for _, declaration := range strings.Split(snippet, "\n\n") {
-			require.Contains(t, code.String(), declaration)
+	code := regexp.MustCompile("(?s)```.*?```|`[^`]*`")
+	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+	for _, d := range append(documents, "../README.md", "../CONTRIBUTING.md") {
+		text, err := os.ReadFile(d)
+		require.NoError(t, err)
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
+			if !strings.Contains(m[1], "://") {
+				require.FileExists(t, filepath.Join(filepath.Dir(d), m[1]), "%s", d)
+			}
 		}
 	}
 }
