@@ -31,6 +31,25 @@ async def test_thread_run_and_state(server):
     assert thread["thread_id"] in [t["thread_id"] for t in found]
 
 
+async def test_large_state_is_one_frame(server):
+    """D-16: five megabytes in one data line; two readers of a run see the same ids."""
+    client = get_client(url=server.url)
+    thread = await client.threads.create()
+    big = "x" * (5 << 20)
+    message = {"role": "human", "content": "should_end", "id": "m1"}
+    run = await client.runs.create(
+        thread["thread_id"], "agent", input={"messages": [message], "keyOne": big}, stream_mode="values"
+    )
+
+    async def join():
+        return [c async for c in client.runs.join_stream(thread["thread_id"], run["run_id"])]
+
+    one, two = await asyncio.gather(join(), join())
+    assert one[-1].data["keyOne"] == big
+    assert [(c.event, c.id) for c in one] == [(c.event, c.id) for c in two]
+    assert [c.id for c in one] == [str(i) for i in range(len(one))]
+
+
 async def test_interrupt_survives_kill_and_resumes_with_update(durable):
     client = get_client(url=durable.url)
     thread = await client.threads.create()
