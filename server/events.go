@@ -38,7 +38,7 @@ func (s *Server) postEvents(c echo.Context) error {
 	}
 	e := stream.EventOptions{
 		Filters: protocol.Filters{protocol.NewFilter(sub)}, Since: cursorOf(sub, c.Request().Header.Get("Last-Event-ID")),
-		Admit: admit, NoErrorText: s.opts.NoErrorText,
+		Admit: admit, NoFailureText: s.opts.NoFailureText,
 	}
 	return s.serveStream(c, stream.Options{}, func(o stream.Options) serveFunc { return s.hub.OpenEvents(id, e, o).Serve })
 }

@@ -180,7 +180,7 @@ func TestClassicRunsAreEvents(t *testing.T) {
 func TestFailedRun(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []bool{false, true} {
-		p := newProtocol(t, server.Options{NoErrorText: silent})
+		p := newProtocol(t, server.Options{NoFailureText: silent})
 		next := p.events(p.thread, `{"channels":["lifecycle"]}`)
 		p.success("run.start", `{"assistant_id":"fail","input":{}}`)
 		failed := upTo(t, next, "failed")

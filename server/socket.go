@@ -42,7 +42,7 @@ func (s *Server) openSocket(c echo.Context) error {
 		return err
 	}
 	o := stream.SocketOptions{
-		ThreadID: id, Events: stream.EventOptions{Admit: admit, NoErrorText: s.opts.NoErrorText}, ReadLimit: s.limits.Body,
+		ThreadID: id, Events: stream.EventOptions{Admit: admit, NoFailureText: s.opts.NoFailureText}, ReadLimit: s.limits.Body,
 		Expired: func(cause error) bool { return errors.Is(cause, errExpired) }, Logger: s.log,
 	}
 	return s.serveStream(c, stream.Options{}, func(so stream.Options) serveFunc {

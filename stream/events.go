@@ -19,9 +19,9 @@ type EventOptions struct {
 	// which may be long after the reader came. If it says no, the reader gets
 	// nothing, as if the thread didn't exist.
 	Admit func(ctx context.Context) (bool, error)
-	// NoErrorText leaves the error out of failed lifecycle events (decisions 11).
+	// NoFailureText leaves the error out of failed lifecycle events (decisions 11).
 	// It must be the same for all readers of a hub.
-	NoErrorText bool
+	NoFailureText bool
 
 	fromEnd bool // begin behind all that is past
 }
@@ -70,7 +70,7 @@ type eventReader struct {
 func (h *Hub) newEventReader(threadID string, o EventOptions) *eventReader {
 	return &eventReader{
 		hub: h, filters: o.Filters, seq: max(o.Since, 0), fromEnd: o.fromEnd, admit: o.Admit,
-		track: h.eventTrack(threadID, protocol.Options{NoErrorText: o.NoErrorText}),
+		track: h.eventTrack(threadID, protocol.Options{NoFailureText: o.NoFailureText}),
 	}
 }
 

@@ -39,7 +39,7 @@ const socketQueue = 16
 // SocketOptions configure one WebSocket of the thread protocol.
 type SocketOptions struct {
 	ThreadID string
-	// Events holds Admit and NoErrorText; filters come with subscriptions.
+	// Events holds Admit and NoFailureText; filters come with subscriptions.
 	Events EventOptions
 	// Commands carries out what isn't about subscriptions.
 	Commands protocol.Commander

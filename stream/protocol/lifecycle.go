@@ -39,7 +39,7 @@ func (p *Projection) runFinished(finish agent.RunFinish) {
 	if !p.root(event, finish.GraphID, len(failure)) {
 		return
 	}
-	if event == "failed" && !p.o.NoErrorText {
+	if event == "failed" && !p.o.NoFailureText {
 		p.string("error", failure)
 	}
 	p.buf = append(p.buf, '}')

@@ -15,8 +15,8 @@ import (
 
 // Options configure a projection.
 type Options struct {
-	// NoErrorText leaves the error out of failed lifecycle events. Default: they carry the plain text.
-	NoErrorText bool
+	// NoFailureText leaves the error out of failed lifecycle events. Default: they carry the plain text.
+	NoFailureText bool
 }
 
 // Projection is the fold. It is not safe for concurrent use.
