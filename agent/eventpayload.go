@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"sync"
 )
 
 // EncodePayload is the payload of an event as JSON; nil when it has none. Raw
@@ -13,34 +12,13 @@ func EncodePayload(e Event) ([]byte, error) {
 	if e.Payload == nil {
 		return nil, nil
 	}
-	b, err := marshal(e.Payload)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e.Payload); err != nil {
 		return nil, fmt.Errorf("agent: encode %s event: %w", e.Kind, err)
 	}
-	return b, nil
-}
-
-// buffers lends memory to marshal.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxBuffer is the largest buffer, in bytes, that is kept for the next value.
-const maxBuffer = 64 << 10
-
-// marshal is json.Marshal without escapes for HTML.
-func marshal(v any) ([]byte, error) {
-	b := buffers.Get().(*bytes.Buffer)
-	defer func() {
-		if b.Cap() <= maxBuffer {
-			b.Reset()
-			buffers.Put(b)
-		}
-	}()
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.Clone(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // DecodePayload reads what EncodePayload wrote for an event of that kind; nil

@@ -219,5 +219,11 @@ func encode(v any) (json.RawMessage, error) {
 	case nil:
 		return jsonNull, nil
 	}
-	return marshal(v)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
