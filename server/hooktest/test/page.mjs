@@ -104,7 +104,7 @@ class View {
       return {
         loading: text("loading"), threadLoading: text("threadLoading"), threadId: text("threadId"), error: text("error"),
         sibling: text("sibling"), thrown: text("thrown"), fallback: text("fallback"),
-        values: json("values"), interrupts: json("interrupts"), toolCalls: json("toolCalls"),
+        values: json("values"), interrupts: json("interrupts"), open: json("open"), toolCalls: json("toolCalls"),
         subagents: json("subagents"), subgraphs: json("subgraphs"), queue: json("queue"),
         messages: [...box.querySelectorAll("[data-message]")].map((li) => ({
           id: li.dataset.message, type: li.dataset.type, text: li.textContent,
@@ -120,9 +120,10 @@ class View {
   async until(what, condition, timeout = 5_000) {
     const end = Date.now() + timeout;
     for (;;) {
+      const late = Date.now() > end; // a look that begins in time counts, however busy the page is
       const shown = await this.read();
       if (shown && condition(shown)) return shown;
-      if (Date.now() > end) {
+      if (late) {
         const notes = await this.tab.evaluate(() => window.notes.slice(-30));
         assert.fail(`not within ${timeout} ms: ${what}; shown: ${JSON.stringify(shown)}; notes: ${JSON.stringify(notes)}; errors: ${this.page.errors.join("; ")}`);
       }

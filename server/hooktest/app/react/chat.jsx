@@ -2,6 +2,7 @@
 import { STREAM_CONTROLLER, useMessageMetadata, useStream, useSubmissionQueue } from "@langchain/react";
 import { Client } from "@langchain/langgraph-sdk";
 import { useEffect, useRef } from "react";
+import { useOpenQuestions } from "./answered.js";
 import { Panel } from "./panels.jsx";
 import { countSubscriptions } from "./scoped.js";
 
@@ -73,6 +74,7 @@ export function Fields({ name, stream, Message = PlainMessage }) {
   window.streams[name] = stream;
   const loading = (stream.isLoading ?? stream.isStreaming) ? "Loading..." : "Not loading";
   useEffect(() => window.note("label", name, loading), [name, loading]);
+  const open = useOpenQuestions(stream);
   const status = stream.values?.status;
   useEffect(() => window.note("status", status), [status]);
   return (
@@ -83,6 +85,7 @@ export function Fields({ name, stream, Message = PlainMessage }) {
       <p data-field="error">{stream.error ? String(stream.error.message ?? stream.error) : ""}</p>
       <pre data-field="values">{JSON.stringify(stream.values ?? null)}</pre>
       <pre data-field="interrupts">{JSON.stringify(stream.interrupts)}</pre>
+      <pre data-field="open">{JSON.stringify(open.map((question) => question.id))}</pre>
       <pre data-field="toolCalls">{JSON.stringify(stream.toolCalls.map((c) => c.name))}</pre>
       <pre data-field="subagents">{JSON.stringify([...stream.subagents.values()].map(({ id, name, status, namespace }) => ({ id, name, status, namespace })))}</pre>
       <pre data-field="subgraphs">{JSON.stringify([...stream.subgraphs.values()])}</pre>
