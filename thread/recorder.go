@@ -107,7 +107,7 @@ func (r *recorder) Commit(ctx context.Context, c agent.Commit) error {
 		return err
 	}
 	r.mu.Lock()
-	if err := r.refusal(); err != nil && !(errors.Is(err, errDrained) && !r.closed && onlySteps(c)) {
+	if err := r.refusal(); err != nil && (r.closed || !errors.Is(err, errDrained) || !onlySteps(c)) {
 		r.mu.Unlock()
 		return err
 	}

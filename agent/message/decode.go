@@ -55,7 +55,7 @@ func typeOf(raw json.RawMessage) (typ string) {
 // set stores one key of the wire form; Type must be known. What doesn't fit the
 // key's field goes to Extra, so that it isn't lost. Null means unset.
 func (m *Message) set(key string, v json.RawMessage) {
-	ok := true
+	var ok bool
 	switch key {
 	case "id":
 		m.ID, ok = unquote(v)

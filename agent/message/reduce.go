@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// UnknownIDError: a Remove message names a message that isn't in the list.
+// UnknownIDError says that a Remove message names a message that isn't in the list.
 type UnknownIDError struct{ ID string }
 
 func (e *UnknownIDError) Error() string {

@@ -34,7 +34,7 @@ type SegmentAppend struct {
 	Entries []json.RawMessage
 }
 
-// ErrCorrupt: stored segments don't hold the list that a Ref names.
+// ErrCorrupt says that stored segments don't hold the list that a Ref names.
 var ErrCorrupt = errors.New("message: stored list is incomplete")
 
 // maxLoad bounds the chain that Load follows, so that a circle is noticed.

@@ -128,7 +128,7 @@ func FuzzWriter(f *testing.F) {
 		reader := sse.NewEventStreamReader(bytes.NewReader(wire), 1<<20)
 		for i := range 3 {
 			_, err := reader.ReadEvent()
-			if (err == io.EOF) != (i == 2) {
+			if errors.Is(err, io.EOF) != (i == 2) {
 				t.Fatalf("event %d of %q: %v", i, wire, err)
 			}
 		}

@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -112,7 +113,7 @@ func (s Script) Stream(ctx context.Context, req model.Request) iter.Seq2[message
 			}
 			err = turn.play(ctx, id, yield)
 		}
-		if err != nil && err != errEnough {
+		if err != nil && !errors.Is(err, errEnough) {
 			yield(message.Chunk{}, err)
 		}
 	}
