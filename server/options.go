@@ -89,8 +89,6 @@ type Options struct {
 	// NoFailureText leaves the error out of the thread protocol's "failed"
 	// events, whose clients then show a text of their own (decisions 11).
 	NoFailureText bool
-	// NoErrorText leaves the error text out of failed lifecycle events of the thread protocol (decisions 11).
-	NoErrorText bool
 	// Truncate serves POST /internal/truncate, which empties the store. For tests only.
 	Truncate bool
 

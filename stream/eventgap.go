@@ -57,6 +57,7 @@ func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]pr
 			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunFinished, At: run.EndedAt.UnixMilli(), Payload: finishOf(run)}})
 	}
 	project := protocol.New(r.track.options)
+	project.Skip(-1)
 	frames := make([]protocol.Frame, 0, len(all))
 	for i, s := range all {
 		seq := max(last-int64(len(all)-1-i), min(from, last), 1)

@@ -130,6 +130,9 @@ func (r *eventReader) fromTrack(ctx context.Context) ([]protocol.Frame, status, 
 	if err != nil {
 		return nil, waiting, err
 	}
+	if r.epoch != t.epoch { // found out just now
+		return nil, more, nil
+	}
 	if behind { // too slow for the ring, or with a wider filter: read on from the log
 		r.past = newEventHistory(t, r.pos, r.filters.Channels())
 		return nil, more, nil

@@ -30,12 +30,13 @@ type memory struct {
 	runs   map[string]thread.Run
 	states map[string]*agent.State // by namespace and checkpoint id
 	heads  map[string][]thread.Head
+	ends   map[string]thread.Entry // the newest that was stored
 	fail   error
 	reads  int
 }
 
 func newMemory() *memory {
-	return &memory{log: map[string][]thread.Entry{}, runs: map[string]thread.Run{}, states: map[string]*agent.State{}}
+	return &memory{log: map[string][]thread.Entry{}, runs: map[string]thread.Run{}, states: map[string]*agent.State{}, heads: map[string][]thread.Head{}, ends: map[string]thread.Entry{}}
 }
 
 func (m *memory) store(threadID string, entries ...thread.Entry) {
@@ -57,6 +58,10 @@ func (m *memory) store(threadID string, entries ...thread.Entry) {
 			panic(err)
 		}
 		m.log[threadID] = append(m.log[threadID], e)
+		if e.Seq == 0 {
+			e.Seq = m.ends[threadID].Seq
+		}
+		m.ends[threadID] = e
 	}
 }
 
@@ -107,10 +112,14 @@ func (m *memory) LogStart(_ context.Context, threadID string) (int64, error) {
 func (m *memory) LogEnd(_ context.Context, threadID string) (pos, seq int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, e := range m.log[threadID] {
-		pos, seq = max(pos, e.Pos), max(seq, e.Seq)
-	}
-	return pos, seq, nil
+	return m.ends[threadID].Pos, m.ends[threadID].Seq, nil
+}
+
+// cut drops the entries before a seq.
+func (m *memory) cut(threadID string, seq int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.log[threadID] = slices.DeleteFunc(m.log[threadID], func(e thread.Entry) bool { return e.Seq < seq })
 }
 
 func (m *memory) Inflight(_ context.Context, threadID string) (inflight []thread.Run, err error) {

@@ -1,0 +1,22 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/parley-dev/parley/stream/protocol"
+)
+
+// EventReader lets tests take a reader's events step by step.
+type EventReader struct{ r *eventReader }
+
+func (h *Hub) NewEventReader(threadID string, o EventOptions) EventReader {
+	return EventReader{h.newEventReader(threadID, o)}
+}
+
+// Step takes once. Done says that there is nothing more for now.
+func (e EventReader) Step(ctx context.Context) (frames []protocol.Frame, done bool, err error) {
+	frames, state, err := e.r.next(ctx)
+	return frames, state == waiting || state == missing, err
+}
+
+func (e EventReader) Close() { e.r.close() }
