@@ -87,7 +87,8 @@ func (s *Server) follow(c echo.Context, run thread.Run, o stream.Options, leaveC
 		c.Response().Header().Set("Location", runPath(run)+"/stream")
 	}
 	if leaveCancels {
-		o.OnDisconnect = func() { s.abandon(c.Request(), run) }
+		r := c.Request() // c is another request's once the handler has returned
+		o.OnDisconnect = func() { s.abandon(r, run) }
 	}
 	return s.serveStream(c, o, func(o stream.Options) serveFunc { return s.hub.OpenRun(&run, o).Serve })
 }
