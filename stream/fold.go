@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/parley-dev/parley/agent"
@@ -25,19 +24,16 @@ type fold struct {
 	// frames' numbers are not those that they had.
 	truncated bool
 	gap       bool // entries were lost before the next frame
-
-	// The state read last: values and the checkpoint after it show the same one.
-	stateOf string
-	state   *agent.State
+	states    stateCache
 }
 
 func newFold(source Source, run *thread.Run) fold {
-	return fold{source: source, run: run, project: classic.New(*run)}
+	return fold{source: source, run: run, project: classic.New(*run), states: stateCache{source: source, threadID: run.ThreadID}}
 }
 
 // apply projects the next entry. On an error nothing has changed.
 func (f *fold) apply(ctx context.Context, e thread.Entry) ([]frame.Frame, error) {
-	state, err := f.stateFor(ctx, e)
+	state, err := f.states.get(ctx, e.Event.NS, f.project.NeedsState(e))
 	if err != nil {
 		return nil, err
 	}
@@ -51,22 +47,6 @@ func (f *fold) apply(ctx context.Context, e thread.Entry) ([]frame.Frame, error)
 		frames[0].Gap, f.gap = true, false
 	}
 	return frames, nil
-}
-
-// stateFor reads the state that the entry refers to, if the projection shows it.
-func (f *fold) stateFor(ctx context.Context, e thread.Entry) (*agent.State, error) {
-	checkpointID := f.project.NeedsState(e)
-	if checkpointID == "" {
-		return nil, nil
-	}
-	if key := e.Event.NS + "\n" + checkpointID; f.stateOf != key {
-		state, err := f.source.Materialize(ctx, f.run.ThreadID, e.Event.NS, checkpointID)
-		if err != nil && !errors.Is(err, thread.ErrNotFound) {
-			return nil, fmt.Errorf("stream: state of checkpoint %s: %w", checkpointID, err)
-		}
-		f.stateOf, f.state = key, state
-	}
-	return f.state, nil
 }
 
 // read returns the run's next entries from the log.

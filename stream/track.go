@@ -78,9 +78,11 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 				continue
 			}
 			if !covered {
-				if entries, err = t.joinable(entries, next); err != nil {
+				var gap bool
+				if entries, gap, err = joinable(entries, next, t.ended.Load()); err != nil {
 					return true, nil
 				}
+				t.fold.gap = t.fold.gap || gap
 			}
 			t.drained = lookAgain
 			if len(entries) == 0 && !t.fold.begun {
@@ -109,34 +111,6 @@ func giveScratch(s *[]thread.Entry) {
 }
 
 var errUnwritten = errors.New("entries not in the log yet")
-
-// joinable returns the part of the ring's entries that can follow although
-// entries before it are missing; next is the Pos with which the log goes on, 0
-// for its end. The log is written in the order of Pos, so that what it left out
-// before next was lost with a dead worker. Else, since Pos has no holes within
-// one lease, what is missing was published before it was stored and before the
-// watch began: it will be in the log within milliseconds, or never, if the
-// worker is dead and the next owner starts the run anew (decisions 2).
-func (t *track) joinable(entries []thread.Entry, next int64) ([]thread.Entry, error) {
-	if len(entries) == 0 || entries[0].Event.Kind == agent.RunStarted {
-		return entries, nil
-	}
-	if next > 0 {
-		t.fold.gap = t.fold.gap || next > entries[0].Pos
-		return slices.DeleteFunc(entries, func(e thread.Entry) bool { return e.Pos < next }), nil
-	}
-	for i, e := range slices.Backward(entries) {
-		if e.Event.Kind == agent.RunStarted {
-			t.fold.gap = true
-			return entries[i:], nil
-		}
-	}
-	if t.ended.Load() {
-		t.fold.gap = true
-		return entries, nil
-	}
-	return nil, errUnwritten
-}
 
 // catchUp folds a batch from the log, up to the entries that the ring has, and
 // returns the Pos with which the log goes on from there.
