@@ -196,3 +196,33 @@ func TestSocketOrigin(t *testing.T) {
 	_, _, err = conn.Read(t.Context())
 	require.Equal(t, websocket.StatusCode(4422), websocket.CloseStatus(err))
 }
+
+// Subscriptions that are made together share one past, in order: a page that learns
+// of a run's end before the rest would stop listening (SDK 1.9.28). // M-9, M-36
+func TestSocketSubscriptionsMadeTogetherShareOnePast(t *testing.T) {
+	t.Parallel()
+	c := serveTest(t, server.Options{})
+	thread := uuid.NewString()
+	first := c.socket(thread)
+	first.send(`{"id":1,"method":"subscription.subscribe","params":{"channels":["lifecycle"]}}`)
+	first.send(`{"id":2,"method":"run.start","params":{"assistant_id":"echo","input":{"note":"x"}}}`)
+	first.until(terminal)
+
+	s := c.socket(thread)
+	s.send(`{"id":1,"method":"subscription.subscribe","params":{"channels":["lifecycle","input"]}}`)
+	s.send(`{"id":2,"method":"subscription.subscribe","params":{"channels":["values","messages","lifecycle"],"namespaces":[[]],"depth":1}}`)
+	for id := 1; id <= 2; id++ {
+		require.EqualValues(t, id, s.next()["id"], "replies precede events")
+	}
+	all := s.until(terminal)
+	var last float64
+	var values int
+	for _, v := range all {
+		require.Greater(t, v["seq"].(float64), last, "in order, each once")
+		last = v["seq"].(float64)
+		if v["method"] == "values" {
+			values++
+		}
+	}
+	require.Equal(t, 2, values, "all of the run comes before its end")
+}

@@ -271,7 +271,7 @@ func (s *socket) reply(ctx context.Context, r protocol.Reply) error {
 func (s *socket) handle(ctx context.Context, it item) error {
 	switch {
 	case it.subscribe != nil:
-		return s.subscribe(ctx, it.subscribe)
+		return s.gather(ctx, it.subscribe)
 	case it.unsubscribe != nil:
 		return s.unsubscribe(ctx, it.unsubscribe)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/parley-dev/parley/stream/protocol"
 )
@@ -81,52 +82,134 @@ func (s *subscriptions) end(id string, pos int64) bool {
 	return true
 }
 
-// subscribe answers, then sends what the subscription finds in the past and the
+// gatherTime is how long a subscribe waits for others that the client sends along.
+const gatherTime = 10 * time.Millisecond
+
+// joining is a subscription that is about to begin.
+type joining struct {
+	subscription
+	reader *eventReader
+	frames []protocol.Frame // the next ones of the past that weren't looked at
+}
+
+// gather subscribes, together with the commands of the same kind that follow at
+// once. Pages send two at a time, and SDK 1.9.28 stops listening when a run's end
+// comes before the rest of the run: so they share one past, in order.
+func (s *socket) gather(ctx context.Context, first *protocol.Command) error {
+	cmds := []*protocol.Command{first}
+	late := time.NewTimer(gatherTime)
+	defer late.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-late.C:
+			return s.subscribe(ctx, cmds)
+		case it := <-s.items:
+			if it.subscribe != nil {
+				cmds = append(cmds, it.subscribe)
+				continue
+			}
+			if err := s.subscribe(ctx, cmds); err != nil {
+				return err
+			}
+			return s.handle(ctx, it)
+		}
+	}
+}
+
+// subscribe answers, then sends what the subscriptions find in the past and the
 // connection has not had, and from then on what comes.
-func (s *socket) subscribe(ctx context.Context, cmd *protocol.Command) error {
-	params, err := protocol.ParseSubscription(cmd.Params)
-	if err != nil {
-		return s.handle(ctx, refused(&cmd.ID, err))
-	}
-	o := s.o.Events
-	o.Filters = protocol.Filters{protocol.NewFilter(params)}
-	if params.Since != nil {
-		o.Since = *params.Since
-	}
-	past := s.hub.newEventReader(s.o.ThreadID, o)
-	defer past.close()
+func (s *socket) subscribe(ctx context.Context, cmds []*protocol.Command) error {
 	upTo := s.live.pos
-	matching, err := past.count(ctx, upTo)
-	if err != nil {
-		return err
-	}
-	meta, err := s.meta(ctx)
-	if err != nil {
-		return err
-	}
-	sub := subscription{id: newSubscriptionID(), filter: o.Filters[0], since: past.seq, past: past.replay}
-	if err := s.reply(ctx, protocol.Reply{
-		Type: "success", ID: &cmd.ID, Meta: meta, Result: protocol.Subscribed{SubscriptionID: sub.id, ReplayedEvents: matching},
-	}); err != nil {
-		return err
-	}
-	for past.pos < upTo || past.lead != nil {
-		frames, state, err := past.next(ctx)
+	var all []*joining
+	defer func() {
+		for _, j := range all {
+			j.reader.close()
+		}
+	}()
+	for _, cmd := range cmds {
+		params, err := protocol.ParseSubscription(cmd.Params)
+		if err != nil {
+			if err := s.handle(ctx, refused(&cmd.ID, err)); err != nil {
+				return err
+			}
+			continue
+		}
+		o := s.o.Events
+		o.Filters = protocol.Filters{protocol.NewFilter(params)}
+		if params.Since != nil {
+			o.Since = *params.Since
+		}
+		j := &joining{reader: s.hub.newEventReader(s.o.ThreadID, o)}
+		all = append(all, j)
+		matching, err := j.reader.count(ctx, upTo)
 		if err != nil {
 			return err
 		}
-		frames = slices.DeleteFunc(slices.Clone(frames), func(f protocol.Frame) bool { return f.Pos > upTo || s.subs.sent(&f) })
-		if err := s.send(ctx, frames); err != nil {
+		j.subscription = subscription{id: newSubscriptionID(), filter: o.Filters[0], since: j.reader.seq, past: j.reader.replay}
+		meta, err := s.meta(ctx)
+		if err != nil {
 			return err
 		}
-		if state == missing {
+		if err := s.reply(ctx, protocol.Reply{
+			Type: "success", ID: &cmd.ID, Meta: meta, Result: protocol.Subscribed{SubscriptionID: j.id, ReplayedEvents: matching},
+		}); err != nil {
+			return err
+		}
+	}
+	if err := s.sendPast(ctx, all, upTo); err != nil {
+		return err
+	}
+	for _, j := range all {
+		s.subs.add(j.subscription)
+	}
+	s.live.setFilters(s.subs.filters())
+	return nil
+}
+
+// sendPast sends the events up to a Pos that match one of the subscriptions, each
+// once and in their order.
+func (s *socket) sendPast(ctx context.Context, all []*joining, upTo int64) error {
+	var last int64
+	for {
+		var next *joining
+		for _, j := range all {
+			if err := s.fill(ctx, j, upTo); err != nil {
+				return err
+			}
+			if len(j.frames) > 0 && (next == nil || j.frames[0].Pos < next.frames[0].Pos) {
+				next = j
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		f := &next.frames[0]
+		if (f.Pos == 0 || f.Pos > last) && !s.subs.sent(f) {
+			if err := s.write(ctx, f.Data()); err != nil {
+				return err
+			}
+			last = f.Pos
+		}
+		next.frames = next.frames[1:]
+	}
+}
+
+// fill reads on in a subscription's past until it has frames, or none are left.
+func (s *socket) fill(ctx context.Context, j *joining, upTo int64) error {
+	for len(j.frames) == 0 && (j.reader.pos < upTo || j.reader.lead != nil) {
+		frames, state, err := j.reader.next(ctx)
+		if err != nil {
+			return err
+		}
+		j.frames = slices.DeleteFunc(slices.Clone(frames), func(f protocol.Frame) bool { return f.Pos > upTo })
+		if state == missing && len(j.frames) == 0 {
 			if err := s.soon(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	s.subs.add(sub)
-	s.live.setFilters(s.subs.filters())
 	return nil
 }
 
