@@ -89,9 +89,7 @@ func (c *taskContext) wholeMessage(m message.Message) []Event {
 		if call.ID != "" && inContent[call.ID] {
 			continue
 		}
-		args := string(orObject(call.Args))
-		block(callChunkBlock(call.ID, call.Name, i), callBlock(call.ID, call.Name, args),
-			&Delta{Type: "tool_call", Text: args, CallID: call.ID, Name: call.Name, CallIndex: i})
+		block(callChunkBlock(call.ID, call.Name, i), callBlock(call.ID, call.Name, string(orObject(call.Args))), nil)
 	}
 	add(MessageFinished, MessageFinish{ID: m.ID, Usage: m.UsageMetadata, Message: m.AppendJSON(nil)})
 	return events
