@@ -38,7 +38,9 @@ func (c *client) events(thread, body string, header ...string) func() frame {
 }
 
 // oneByOne hands out single bytes, so that a scanner takes no more than it needs.
-type oneByOne struct{ in interface{ Read([]byte) (int, error) } }
+type oneByOne struct {
+	in interface{ Read([]byte) (int, error) }
+}
 
 func (o *oneByOne) Read(b []byte) (int, error) { return o.in.Read(b[:1]) }
 
