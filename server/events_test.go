@@ -73,13 +73,6 @@ func names(t *testing.T, frames []frame) (all []string) {
 	return all
 }
 
-func ids(frames []frame) (all []string) {
-	for _, f := range frames {
-		all = append(all, f.id)
-	}
-	return all
-}
-
 // A stream of a thread that nobody has created waits, shows the thread's first run
 // live and stays open for the next one. // M-4, M-5, M-7, M-10, M-11, M-19
 func TestEventsOfAThreadThatComesLater(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -372,7 +373,7 @@ func (c *client) rest() []string {
 	var all []string
 	for {
 		e, err := c.event()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			require.Empty(c.t, e, "half an event at the end")
 			return all
 		}
