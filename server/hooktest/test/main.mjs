@@ -1,6 +1,6 @@
 // Builds the pages, starts one browser and a server per set of agents, and runs
 // the test files against them. Arguments choose files; none: all.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { chromium } from "playwright-core";
 import { build } from "vite";
@@ -15,9 +15,17 @@ const files = chosen.length ? all.filter((file) => chosen.some((name) => file.st
 
 if (!process.env.HOOKTEST_BUILT) await build({ configFile: `${here}../vite.config.js`, logLevel: "warn" });
 const pages = await serveFiles(`${here}../node_modules/.pages`);
+const examples = {};
+for (const name of ["react", "svelte"]) {
+  const folder = `${here}../../../examples/${name}`;
+  const built = `${here}../node_modules/.example-${name}`;
+  const vite = `${folder}/node_modules/vite/bin/vite.js`;
+  if (!process.env.HOOKTEST_BUILT) execFileSync(process.execPath, [vite, "build", "--outDir", built, "--emptyOutDir", "--logLevel", "error"], { cwd: folder, stdio: "inherit" });
+  examples[name] = await serveFiles(built);
+}
 const browser = await chromium.launchServer({ executablePath: executable, args: flags });
 const servers = {};
-for (const set of ["conformance-react", "conformance-svelte", "bench"]) servers[set] = await start(["--agents", set, "--ephemeral"]);
+for (const set of ["conformance-react", "conformance-svelte", "bench", "demo"]) servers[set] = await start(["--agents", set, "--ephemeral"]);
 
 const tests = spawn(
   process.execPath,
@@ -28,11 +36,12 @@ const tests = spawn(
       ...process.env,
       HOOKTEST_BROWSER: browser.wsEndpoint(),
       HOOKTEST_PAGES: pages.url,
+      HOOKTEST_EXAMPLES: JSON.stringify(Object.fromEntries(Object.entries(examples).map(([name, e]) => [name, e.url]))),
       HOOKTEST_SERVERS: JSON.stringify(Object.fromEntries(Object.entries(servers).map(([set, s]) => [set, s.url]))),
     },
   },
 );
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => tests.kill(signal));
 const code = await new Promise((resolve) => tests.once("exit", resolve));
-await Promise.all([browser.close(), pages.close(), ...Object.values(servers).map((s) => s.stop())]);
+await Promise.all([browser.close(), pages.close(), ...Object.values(examples).map((e) => e.close()), ...Object.values(servers).map((s) => s.stop())]);
 process.exit(code ?? 1);

@@ -12,17 +12,23 @@ after(() => browser.close());
 export const react = servers["conformance-react"];
 export const svelte = servers["conformance-svelte"];
 export const bench = servers.bench;
+export const demo = servers.demo;
 export const pages = process.env.HOOKTEST_PAGES;
 
 export const human = (content) => ({ messages: [{ type: "human", content }] });
 export const IDLE = "Not loading";
 export const LOADING = "Loading...";
 
-/** Opens a tab for a test and closes it afterwards. */
-export async function openPage(t, { library = "react" } = {}) {
+/** An empty tab, closed after the test. */
+export async function openTab(t) {
   const tab = await shared.newPage();
-  const page = new Page(tab);
   t.after(() => tab.close());
+  return tab;
+}
+
+/** A tab with the test pages, closed after the test. */
+export async function openPage(t, { library = "react" } = {}) {
+  const page = new Page(await openTab(t));
   await page.load(library);
   return page;
 }
