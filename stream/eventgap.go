@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/stream/protocol"
 	"github.com/parley-dev/parley/thread"
 )
@@ -26,7 +27,7 @@ type synthetic struct {
 // event that says so, for each namespace its newest checkpoint and values, and, if
 // the log no longer has it, how the newest run went (decisions 3). Their seqs end
 // with last: they are among those that were lost.
-func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]protocol.Frame, error) {
+func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]frame.Frame, error) {
 	threadID := r.track.log.threadID
 	heads, err := r.hub.source.Heads(ctx, threadID)
 	if err != nil {
@@ -58,7 +59,7 @@ func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]pr
 	}
 	project := protocol.New(r.track.options)
 	project.Skip(-1)
-	frames := make([]protocol.Frame, 0, len(all))
+	frames := make([]frame.Frame, 0, len(all))
 	for i, s := range all {
 		seq := max(last-int64(len(all)-1-i), min(from, last), 1)
 		f, ok := project.Synthesize(thread.Entry{Seq: seq, RunID: s.runID, Event: s.event}, s.name, s.state)

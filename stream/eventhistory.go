@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 
+	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/stream/protocol"
 )
 
@@ -15,7 +16,7 @@ type eventHistory struct {
 	pos     int64 // of the last entry that was folded; at first that of the reader
 	begun   bool
 	done    bool // the log has no more
-	frames  []protocol.Frame
+	frames  []frame.Frame
 }
 
 // newEventHistory returns the replay of what lies behind pos.
@@ -31,7 +32,7 @@ func newEventHistory(t *eventTrack, pos int64, channels protocol.Channel) *event
 
 // next returns the frames of the next batch; they are valid until the next call.
 // None without done means: call again.
-func (h *eventHistory) next(ctx context.Context) ([]protocol.Frame, error) {
+func (h *eventHistory) next(ctx context.Context) ([]frame.Frame, error) {
 	if !h.begun {
 		if err := h.rewind(ctx); err != nil {
 			return nil, err
@@ -44,6 +45,9 @@ func (h *eventHistory) next(ctx context.Context) ([]protocol.Frame, error) {
 	}
 	h.done = len(entries) == 0
 	h.project.Recycle()
+	if h.frames == nil {
+		h.frames = *frameLists.Get().(*[]frame.Frame)
+	}
 	h.frames = h.frames[:0]
 	for _, e := range entries {
 		state, err := h.states.get(ctx, e.Event.NS, h.project.NeedsState(e))
@@ -56,6 +60,17 @@ func (h *eventHistory) next(ctx context.Context) ([]protocol.Frame, error) {
 		h.pos = e.Pos
 	}
 	return h.frames, nil
+}
+
+// release gives the memory of all frames back.
+func (h *eventHistory) release() {
+	h.project.Release()
+	if n := cap(h.frames); n > 0 && n <= maxFrameList {
+		list := h.frames[:n]
+		clear(list)
+		frameLists.Put(&list)
+	}
+	h.frames = nil
 }
 
 // rewind goes back to the first event of the run that pos lies in: the

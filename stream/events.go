@@ -35,7 +35,7 @@ func (h *Hub) OpenEvents(threadID string, e EventOptions, o Options) *Stream {
 	s := h.open(o, frame.Frame.AppendTo)
 	s.eager = true
 	s.begin = func(context.Context) (reader, error) {
-		return &eventFrames{r: h.newEventReader(threadID, e)}, nil
+		return h.newEventReader(threadID, e), nil
 	}
 	return s
 }
@@ -58,12 +58,13 @@ type eventReader struct {
 	seq    int64  // events up to this one are left out
 	last   int64  // seq of the last event that was looked at; 0 for none
 	past   *eventHistory
-	tries  int // of past, without anything new
+	spent  *eventHistory // whose last frames next has returned
+	tries  int           // of past, without anything new
 	seen   uint64
 
-	lead   []protocol.Frame // to be given out before all else
+	lead   []frame.Frame // to be given out before all else
 	replay replay
-	out    []protocol.Frame
+	lent   *[]frame.Frame // what next returned, unless it is the track's
 }
 
 // newEventReader returns a reader. Close it.
@@ -74,11 +75,17 @@ func (h *Hub) newEventReader(threadID string, o EventOptions) *eventReader {
 	}
 }
 
-func (r *eventReader) close() { r.hub.leaveEvents(r.track) }
+func (r *eventReader) close() {
+	r.giveBack()
+	r.forget()
+	r.drop()
+	r.forget()
+	r.hub.leaveEvents(r.track)
+}
 
 // next returns the next events that pass the filters. The frames are shared:
 // don't change them; they are valid until the next call.
-func (r *eventReader) next(ctx context.Context) ([]protocol.Frame, status, error) {
+func (r *eventReader) next(ctx context.Context) ([]frame.Frame, status, error) {
 	frames, state, err := r.take(ctx)
 	if err != nil || len(frames) == 0 || r.admit == nil {
 		return frames, state, err
@@ -96,14 +103,15 @@ func (r *eventReader) next(ctx context.Context) ([]protocol.Frame, status, error
 	return frames, state, nil
 }
 
-func (r *eventReader) take(ctx context.Context) ([]protocol.Frame, status, error) {
+func (r *eventReader) take(ctx context.Context) ([]frame.Frame, status, error) {
+	r.forget()
 	if !r.opened {
 		if err := r.open(ctx); err != nil {
 			return nil, waiting, err
 		}
 	}
 	if r.lead != nil {
-		lead := slices.DeleteFunc(r.lead, func(f protocol.Frame) bool { return !r.filters.Passes(&f) || r.replay.stale(&f) })
+		lead := slices.DeleteFunc(r.lead, func(f frame.Frame) bool { return !r.filters.Passes(f.Label) || r.replay.stale(&f) })
 		r.lead = nil
 		return lead, more, nil
 	}
@@ -119,7 +127,7 @@ func (r *eventReader) take(ctx context.Context) ([]protocol.Frame, status, error
 }
 
 // fromTrack takes from the shared projection.
-func (r *eventReader) fromTrack(ctx context.Context) ([]protocol.Frame, status, error) {
+func (r *eventReader) fromTrack(ctx context.Context) ([]frame.Frame, status, error) {
 	t := r.track
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +156,7 @@ func (r *eventReader) fromTrack(ctx context.Context) ([]protocol.Frame, status, 
 }
 
 // fromLog takes from the reader's own replay, until that has reached the ring.
-func (r *eventReader) fromLog(ctx context.Context) ([]protocol.Frame, status, error) {
+func (r *eventReader) fromLog(ctx context.Context) ([]frame.Frame, status, error) {
 	frames, err := r.past.next(ctx)
 	if err != nil {
 		return nil, waiting, err
@@ -169,9 +177,10 @@ func (r *eventReader) caughtUp() status {
 	from := t.made(r.filters.Channels())
 	switch {
 	case r.pos >= from || r.epoch != t.epoch:
-		r.past = nil
+		r.drop()
 	case r.past.done && (from <= t.end || r.tries >= maxTries):
-		r.pos, r.past = from, nil // the log has no more: what lies between is gone
+		r.pos = from // the log has no more: what lies between is gone
+		r.drop()
 	case r.past.done: // published, and about to be stored
 		r.tries++
 		return missing
@@ -179,38 +188,80 @@ func (r *eventReader) caughtUp() status {
 	return more
 }
 
+// drop ends the reader's own replay; what it returned last stays valid until forget.
+func (r *eventReader) drop() { r.spent, r.past = r.past, nil }
+
+// forget gives the memory of a replay that has ended back.
+func (r *eventReader) forget() {
+	if r.spent != nil {
+		r.spent.release()
+		r.spent = nil
+	}
+}
+
 // pass leaves out what the filters and the cursor leave out, and says where
 // events are missing.
-func (r *eventReader) pass(ctx context.Context, frames []protocol.Frame) ([]protocol.Frame, error) {
-	r.out = r.out[:0]
+func (r *eventReader) pass(ctx context.Context, frames []frame.Frame) ([]frame.Frame, error) {
+	r.giveBack()
+	all := true
 	for i := range frames {
-		f := &frames[i]
+		all = all && !frames[i].Gap && r.wants(&frames[i])
+	}
+	if all { // as they are, without a copy
+		if n := len(frames); n > 0 {
+			r.last = frames[n-1].Seq
+		}
+		return frames, nil
+	}
+	r.lent = frameLists.Get().(*[]frame.Frame)
+	out := (*r.lent)[:0]
+	for i := range frames {
+		f := frames[i]
 		if f.Gap && r.last > 0 && f.Seq > r.last+1 {
 			lost, err := r.gapFrames(ctx, r.last+1, f.Seq-1, f.Seq-1)
 			if err != nil {
 				return nil, err
 			}
 			for j := range lost {
-				if r.filters.Passes(&lost[j]) {
-					r.out = append(r.out, lost[j])
+				if r.filters.Passes(lost[j].Label) {
+					out = append(out, lost[j])
 				}
 			}
 		}
 		r.last = f.Seq
-		if f.Seq > r.seq && r.filters.Passes(f) && !r.replay.stale(f) {
-			r.out = append(r.out, *f)
+		if r.wants(&f) {
+			f.Gap = false // said by an event of its own
+			out = append(out, f)
 		}
 	}
-	if len(r.out) == 0 {
-		r.out = nil // an idle reader holds no memory
+	*r.lent = out
+	if len(out) == 0 {
+		r.giveBack()
 	}
-	return r.out, nil
+	return out, nil
+}
+
+// wants reports whether the client is to get an event.
+func (r *eventReader) wants(f *frame.Frame) bool {
+	return f.Seq > r.seq && r.filters.Passes(f.Label) && !r.replay.stale(f)
+}
+
+// giveBack gives the list of the last events back: an idle reader holds no memory.
+func (r *eventReader) giveBack() {
+	if r.lent == nil {
+		return
+	}
+	if clear(*r.lent); cap(*r.lent) <= maxFrameList {
+		frameLists.Put(r.lent)
+	}
+	r.lent = nil
 }
 
 // setFilters changes what passes from here on.
 func (r *eventReader) setFilters(fs protocol.Filters) {
 	r.filters = fs
 	if r.past != nil {
+		r.drop()
 		r.past = newEventHistory(r.track, r.pos, fs.Channels())
 	}
 }
@@ -223,11 +274,12 @@ func (r *eventReader) count(ctx context.Context, upTo int64) (n int, err error) 
 		}
 	}
 	for i := range r.lead {
-		if r.filters.Passes(&r.lead[i]) && !r.replay.stale(&r.lead[i]) {
+		if r.filters.Passes(r.lead[i].Label) && !r.replay.stale(&r.lead[i]) {
 			n++
 		}
 	}
 	past := newEventHistory(r.track, r.pos, r.filters.Channels())
+	defer past.release()
 	past.project.Count()
 	for past.pos < upTo && !past.done {
 		frames, err := past.next(ctx)
@@ -235,7 +287,7 @@ func (r *eventReader) count(ctx context.Context, upTo int64) (n int, err error) 
 			return 0, err
 		}
 		for i := range frames {
-			if f := &frames[i]; f.Pos <= upTo && f.Seq > r.seq && r.filters.Passes(f) && !r.replay.stale(f) {
+			if f := &frames[i]; f.Pos <= upTo && r.wants(f) {
 				n++
 			}
 		}
@@ -264,31 +316,12 @@ type replay struct {
 // stale reports whether the frame tells of the beginning or the end of a run that
 // a later one superseded before the reader came: clients would take it for that
 // of the later run (spec/streaming-protocol.md 4.4).
-func (p *replay) stale(f *protocol.Frame) bool {
-	return f.Root && f.Pos <= p.end && !slices.Contains(p.runs, f.RunID)
+func (p *replay) stale(f *frame.Frame) bool {
+	return f.Label.Root && f.Pos <= p.end && !slices.Contains(p.runs, f.Label.RunID)
 }
 
-// eventFrames is an eventReader as streams are served from.
-type eventFrames struct {
-	r   *eventReader
-	out []frame.Frame
-}
+// lost implements reader: a gap is said by an event of its own.
+func (r *eventReader) lost() bool { return false }
 
-func (e *eventFrames) next(ctx context.Context) ([]frame.Frame, status, error) {
-	frames, state, err := e.r.next(ctx)
-	e.out = e.out[:0]
-	for i := range frames {
-		f := frames[i].Frame
-		f.Gap = false // said by an event of its own
-		e.out = append(e.out, f)
-	}
-	if len(e.out) == 0 {
-		e.out = nil
-	}
-	return e.out, state, err
-}
-
-func (e *eventFrames) lost() bool               { return false }
-func (e *eventFrames) changed() <-chan struct{} { return e.r.changed() }
-func (e *eventFrames) idle(ctx context.Context) { e.r.track.idle(ctx) }
-func (e *eventFrames) close()                   { e.r.close() }
+// idle implements reader.
+func (r *eventReader) idle(ctx context.Context) { r.track.idle(ctx) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/stream"
+	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/stream/protocol"
 	"github.com/parley-dev/parley/thread"
 )
@@ -34,7 +35,7 @@ type world struct {
 type eventClient struct {
 	filter protocol.Filter
 	r      *stream.EventReader
-	got    []protocol.Frame
+	got    []frame.Frame
 	since  int64
 	opened []opening
 }
@@ -235,11 +236,11 @@ func TestEveryReaderGetsTheSameEvents(t *testing.T) {
 }
 
 // log is what the log, read at once, gives.
-func (w *world) log() []protocol.Frame {
+func (w *world) log() []frame.Frame {
 	entries, err := w.m.ReadLog(w.t.Context(), "thread", 0, 1<<30)
 	require.NoError(w.t, err)
 	p := protocol.New(protocol.Options{})
-	var all []protocol.Frame
+	var all []frame.Frame
 	for _, e := range entries {
 		var state *agent.State
 		if id := p.NeedsState(e); id != "" {
@@ -253,7 +254,7 @@ func (w *world) log() []protocol.Frame {
 }
 
 // check compares what a client got with the log.
-func (w *world) check(who string, c *eventClient, log []protocol.Frame) {
+func (w *world) check(who string, c *eventClient, log []frame.Frame) {
 	inLog := map[string]string{}
 	for _, f := range log {
 		inLog[string(f.ID())] = string(f.Wire)
@@ -278,7 +279,7 @@ func (w *world) check(who string, c *eventClient, log []protocol.Frame) {
 		}
 	}
 	for _, f := range log {
-		if c.filter.Passes(&f) && !c.superseded(&f) {
+		if c.filter.Passes(f.Label) && !c.superseded(&f) {
 			want = append(want, string(f.ID()))
 		}
 	}
@@ -287,8 +288,8 @@ func (w *world) check(who string, c *eventClient, log []protocol.Frame) {
 
 // superseded reports whether the client was to be told nothing of the event,
 // because it came to know of the thread when the event was past.
-func (c *eventClient) superseded(f *protocol.Frame) bool {
-	if !f.Root {
+func (c *eventClient) superseded(f *frame.Frame) bool {
+	if !f.Label.Root {
 		return false
 	}
 	for i, o := range c.opened {
@@ -296,7 +297,7 @@ func (c *eventClient) superseded(f *protocol.Frame) bool {
 		if i+1 < len(c.opened) && c.opened[i+1].since < f.Seq {
 			continue
 		}
-		return f.Pos <= o.end && !slices.Contains(o.runs, f.RunID)
+		return f.Pos <= o.end && !slices.Contains(o.runs, f.Label.RunID)
 	}
 	return false
 }
@@ -348,7 +349,7 @@ func TestACutLogIsToldByTheStateAndTheNewestRun(t *testing.T) {
 	got := drain(t, hub, stream.EventOptions{Filters: everything()})
 	require.Equal(t, []string{"custom", "checkpoints", "values", "checkpoints", "values", "lifecycle", "checkpoints", "values", "lifecycle"}, methods(got))
 	require.Contains(t, string(got[0].Wire), `"payload":{"from":1,"to":4}`)
-	require.Equal(t, "child:x", got[3].NS)
+	require.Equal(t, "child:x", got[3].Label.NS)
 
 	m.cut("thread", 1<<30)
 	got = drain(t, hub, stream.EventOptions{Filters: everything()})
@@ -384,7 +385,7 @@ func TestAdmissionIsAskedOnceTheThreadIsThere(t *testing.T) {
 	w.start()
 	w.finish()
 	for !done || asked == 0 {
-		var frames []protocol.Frame
+		var frames []frame.Frame
 		frames, done, err = r.Step(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, frames)
@@ -398,7 +399,7 @@ func TestAThreadUnderAnOldID(t *testing.T) {
 	m, hub := setup(t)
 	r := hub.NewEventReader("thread", stream.EventOptions{Filters: everything()})
 	defer r.Close()
-	take := func() (all []protocol.Frame) {
+	take := func() (all []frame.Frame) {
 		for {
 			frames, done, err := r.Step(t.Context())
 			require.NoError(t, err)
@@ -428,11 +429,11 @@ func everything() protocol.Filters {
 }
 
 // drain takes what a new reader gets.
-func drain(t *testing.T, hub *stream.Hub, o stream.EventOptions) []protocol.Frame {
+func drain(t *testing.T, hub *stream.Hub, o stream.EventOptions) []frame.Frame {
 	t.Helper()
 	r := hub.NewEventReader("thread", o)
 	defer r.Close()
-	var all []protocol.Frame
+	var all []frame.Frame
 	for {
 		frames, done, err := r.Step(t.Context())
 		require.NoError(t, err)
@@ -446,14 +447,14 @@ func drain(t *testing.T, hub *stream.Hub, o stream.EventOptions) []protocol.Fram
 	}
 }
 
-func methods(frames []protocol.Frame) (all []string) {
+func methods(frames []frame.Frame) (all []string) {
 	for _, f := range frames {
-		all = append(all, f.Frame.Name())
+		all = append(all, f.Name())
 	}
 	return all
 }
 
-func frameIDs(frames []protocol.Frame) (all []string) {
+func frameIDs(frames []frame.Frame) (all []string) {
 	for _, f := range frames {
 		all = append(all, string(f.ID()))
 	}

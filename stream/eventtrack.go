@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/stream/protocol"
 	"github.com/parley-dev/parley/thread"
 )
@@ -41,7 +42,7 @@ type eventTrack struct {
 	// from is, by channel, the Pos behind which its frames are made.
 	from [protocol.ChannelCount]int64
 
-	frames  []protocol.Frame
+	frames  []frame.Frame
 	bytes   int
 	evicted int64 // Pos of the last frame that fell off the ring, at least where the track began
 	gap     bool  // entries were lost before the next frame
@@ -68,10 +69,14 @@ func (h *Hub) eventTrack(threadID string, o protocol.Options) *eventTrack {
 func (h *Hub) leaveEvents(t *eventTrack) {
 	t.feed.mu.Lock()
 	t.readers--
-	if t.readers == 0 {
+	last := t.readers == 0
+	if last {
 		t.feed.events = nil
 	}
 	t.feed.mu.Unlock()
+	if last {
+		t.release()
+	}
 	h.unwatch(t.feed)
 }
 
@@ -139,7 +144,7 @@ func (t *eventTrack) widen(channels protocol.Channel) {
 // after returns the frames behind pos, and folds what is new if there are none.
 // Behind says that frames of the channels behind pos are no longer, or not, in
 // the ring. The caller holds t.mu.
-func (t *eventTrack) after(ctx context.Context, pos int64, channels protocol.Channel) (frames []protocol.Frame, state status, behind bool, err error) {
+func (t *eventTrack) after(ctx context.Context, pos int64, channels protocol.Channel) (frames []frame.Frame, state status, behind bool, err error) {
 	t.widen(channels)
 	if pos < t.made(channels) {
 		return nil, more, true, nil
@@ -164,7 +169,7 @@ func (t *eventTrack) after(ctx context.Context, pos int64, channels protocol.Cha
 	return frames, waiting, false, nil
 }
 
-func (t *eventTrack) framesAfter(pos int64) []protocol.Frame {
+func (t *eventTrack) framesAfter(pos int64) []frame.Frame {
 	return t.frames[sort.Search(len(t.frames), func(i int) bool { return t.frames[i].Pos > pos }):]
 }
 
@@ -172,13 +177,16 @@ func (t *eventTrack) framesAfter(pos int64) []protocol.Frame {
 // batch from the log. retry says that something is missing which must be in the
 // log in a moment.
 func (t *eventTrack) advance(ctx context.Context) (retry bool, err error) {
+	scratch := scratches.Get().(*[]thread.Entry)
+	defer giveScratch(scratch)
 	for made := len(t.frames); ; {
 		version := t.feed.version.Load()
 		if t.caughtUp && version == t.seen {
 			return false, nil
 		}
 		t.caughtUp = false
-		entries, epoch := t.feed.behind(t.pos)
+		entries, epoch := t.feed.behind(t.pos, (*scratch)[:0])
+		*scratch = entries
 		if epoch != t.epoch { // another thread has taken the id
 			t.restart(epoch)
 			continue
@@ -272,9 +280,25 @@ func (t *eventTrack) add(ctx context.Context, entries []thread.Entry) error {
 			f.Gap, t.gap = true, false
 		}
 		t.bytes += len(f.Wire)
+		if t.frames == nil {
+			t.frames = (*frameLists.Get().(*[]frame.Frame))[:0]
+		}
 		t.frames = append(t.frames, f)
 	}
 	return nil
+}
+
+// release gives the memory of all frames back, once there is no reader.
+func (t *eventTrack) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.frames
+	t.frames = nil
+	if n := cap(list); n > 0 && n <= maxFrameList {
+		clear(list)
+		frameLists.Put(&list)
+	}
+	t.project.Release()
 }
 
 // trim drops the oldest frames while there are too many bytes, but none from
@@ -294,7 +318,7 @@ func (t *eventTrack) trim(keep int) {
 // restart begins anew with another thread of the same id.
 func (t *eventTrack) restart(epoch uint64) {
 	t.epoch, t.pos, t.end, t.evicted = epoch, 0, 0, 0
-	t.frames, t.bytes, t.gap = nil, 0, false
+	t.frames, t.bytes, t.gap = nil, 0, false // readers may hold views of them
 	t.from = [protocol.ChannelCount]int64{}
 	t.states = stateCache{source: t.states.source, threadID: t.states.threadID}
 	t.project.Reset()

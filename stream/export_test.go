@@ -3,7 +3,7 @@ package stream
 import (
 	"context"
 
-	"github.com/parley-dev/parley/stream/protocol"
+	"github.com/parley-dev/parley/stream/frame"
 )
 
 // EventReader lets tests take a reader's events step by step.
@@ -14,7 +14,7 @@ func (h *Hub) NewEventReader(threadID string, o EventOptions) EventReader {
 }
 
 // Step takes once. Done says that there is nothing more for now.
-func (e EventReader) Step(ctx context.Context) (frames []protocol.Frame, done bool, err error) {
+func (e EventReader) Step(ctx context.Context) (frames []frame.Frame, done bool, err error) {
 	frames, state, err := e.r.next(ctx)
 	return frames, state == waiting || state == missing, err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/stream/protocol"
 )
 
@@ -20,8 +21,8 @@ type subscription struct {
 }
 
 // sent reports whether the subscription, at the time, had the event sent.
-func (s *subscription) sent(f *protocol.Frame) bool {
-	return (s.until == 0 || f.Pos <= s.until) && f.Seq > s.since && s.filter.Passes(f) && !s.past.stale(f)
+func (s *subscription) sent(f *frame.Frame) bool {
+	return (s.until == 0 || f.Pos <= s.until) && f.Seq > s.since && s.filter.Passes(f.Label) && !s.past.stale(f)
 }
 
 // subscriptions are all that a socket has and had.
@@ -37,7 +38,7 @@ const maxSubscriptions = 256
 
 // sent reports whether the connection has had an event, whose Pos is at most that
 // of the events now sent.
-func (s *subscriptions) sent(f *protocol.Frame) bool {
+func (s *subscriptions) sent(f *frame.Frame) bool {
 	if f.Pos == 0 { // made for a reader whose place is gone
 		id := string(f.ID())
 		if s.synthetic[id] {
@@ -89,7 +90,7 @@ const gatherTime = 10 * time.Millisecond
 type joining struct {
 	subscription
 	reader *eventReader
-	frames []protocol.Frame // the next ones of the past that weren't looked at
+	frames []frame.Frame // the next ones of the past that weren't looked at
 }
 
 // gather subscribes, together with the commands of the same kind that follow at
@@ -203,7 +204,7 @@ func (s *socket) fill(ctx context.Context, j *joining, upTo int64) error {
 		if err != nil {
 			return err
 		}
-		j.frames = slices.DeleteFunc(slices.Clone(frames), func(f protocol.Frame) bool { return f.Pos > upTo })
+		j.frames = slices.DeleteFunc(slices.Clone(frames), func(f frame.Frame) bool { return f.Pos > upTo })
 		if state == missing && len(j.frames) == 0 {
 			if err := s.soon(ctx); err != nil {
 				return err
@@ -238,7 +239,7 @@ func (s *socket) meta(ctx context.Context) (*protocol.Meta, error) {
 }
 
 // send sends events, each as one message.
-func (s *socket) send(ctx context.Context, frames []protocol.Frame) error {
+func (s *socket) send(ctx context.Context, frames []frame.Frame) error {
 	for i := range frames {
 		if err := s.write(ctx, frames[i].Data()); err != nil {
 			return err

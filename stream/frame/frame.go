@@ -31,6 +31,22 @@ type Frame struct {
 	Gap bool
 	// Mode is the bit of the stream mode that the frame belongs to; 0 passes every filter.
 	Mode uint32
+	// Label says what filters of the thread protocol look at; nil in classic frames.
+	Label *Label
+}
+
+// Label is what frames of the thread protocol have in common with others of their
+// kind, which share it.
+type Label struct {
+	// Channel is the bit of the channel.
+	Channel uint16
+	// Root marks the events that tell of the run as a whole: running and the terminal.
+	Root bool
+	// NS is the namespace with its segments joined by "|"; "" is the root.
+	NS string
+	// Name is that of a custom event; "" for none.
+	Name  string
+	RunID string
 }
 
 const (

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/parley-dev/parley/stream/frame"
 )
 
 // Subscription is what a reader asks for (spec/streaming-protocol.md 1.3).
@@ -52,8 +54,9 @@ func (f Filter) Channels() Channel {
 }
 
 // Passes reports whether the frame passes.
-func (f Filter) Passes(e *Frame) bool {
-	if !f.channels.has(e.Channel) && !(e.Channel == Custom && e.Name != "" && slices.Contains(f.named, e.Name)) {
+func (f Filter) Passes(e *frame.Label) bool {
+	c := Channel(e.Channel)
+	if !f.channels.has(c) && !(c == Custom && e.Name != "" && slices.Contains(f.named, e.Name)) {
 		return false
 	}
 	if len(f.prefixes) == 0 {
@@ -80,7 +83,7 @@ func (fs Filters) Channels() Channel {
 }
 
 // Passes reports whether the frame passes one of the filters.
-func (fs Filters) Passes(e *Frame) bool {
+func (fs Filters) Passes(e *frame.Label) bool {
 	for i := range fs {
 		if fs[i].Passes(e) {
 			return true

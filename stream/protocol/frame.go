@@ -7,39 +7,24 @@ import (
 	"github.com/parley-dev/parley/stream/frame"
 )
 
-// Frame is one event of the thread protocol, encoded, with what filters look at.
-type Frame struct {
-	frame.Frame
-	Channel Channel
-	// NS is the namespace with its segments joined by "|"; "" is the root.
-	NS string
-	// Name is that of a custom event; "" for none.
-	Name string
-	// RunID is the run's, and RunPos the Pos of its first entry that was projected.
-	RunID  string
-	RunPos int64
-	// Root marks the events that tell of the run as a whole: running and the terminal.
-	Root bool
-}
-
-// Sizes of the chunks that frames are made in: they grow, so that a thread with
-// few frames holds little.
-const (
-	firstChunk = 1 << 10
-	lastChunk  = 64 << 10
-)
-
-// room makes sure that the chunk has size bytes left; frames made before stay in theirs.
-func (p *Projection) room(size int) {
-	if cap(p.buf)-len(p.buf) >= size {
-		return
-	}
-	p.buf = make([]byte, 0, max(size, min(max(4*cap(p.buf), firstChunk), lastChunk)))
-}
-
 // Recycle lets the projection use the memory of all frames so far again. Only
 // for a caller that has done with them.
-func (p *Projection) Recycle() { p.buf = p.buf[:0] }
+func (p *Projection) Recycle() { p.buf = p.chunks.Recycle(p.buf) }
+
+// Release gives the memory of all frames back. Neither they nor the projection
+// may be used any more.
+func (p *Projection) Release() {
+	p.buf = nil
+	p.chunks.Release()
+}
+
+// label returns the label of the frame being made: the last one, if it is the same.
+func (p *Projection) label(c Channel, ns, name string, root bool) {
+	if l := p.lastLabel; l != nil && l.Channel == uint16(c) && l.NS == ns && l.Name == name && l.Root == root && l.RunID == p.run.id {
+		return
+	}
+	p.lastLabel = &frame.Label{Channel: uint16(c), NS: ns, Name: name, Root: root, RunID: p.run.id}
+}
 
 // begin starts the frame of the present entry with room for size bytes of data.
 // It returns false if nobody wants the frame; then end must not be called.
@@ -47,18 +32,24 @@ func (p *Projection) begin(c Channel, method, ns string, size int) bool {
 	if !p.wants(c) {
 		return false
 	}
+	p.label(c, ns, "", false)
 	if p.count {
-		p.made = Frame{Frame: frame.Frame{Pos: p.at.pos, Seq: p.at.seq, At: p.at.millis}, Channel: c, NS: ns, RunID: p.run.id}
+		p.made = frame.Frame{Pos: p.at.pos, Seq: p.at.seq, At: p.at.millis, Label: p.lastLabel}
 		p.ready = true
 		return false
 	}
-	p.open(c, method, ns, size)
+	p.open(method, ns, size)
 	return true
 }
 
-func (p *Projection) open(c Channel, method, ns string, size int) {
-	p.room(size + size/16 + 2*len(ns) + 2*len(p.at.id) + 256)
-	p.made = Frame{Channel: c, NS: ns, RunID: p.run.id, RunPos: p.run.pos}
+// relabel changes the label of the frame being made.
+func (p *Projection) relabel(c Channel, ns, name string, root bool) {
+	p.label(c, ns, name, root)
+	p.made.Label = p.lastLabel
+}
+
+func (p *Projection) open(method, ns string, size int) {
+	p.buf = p.chunks.Room(p.buf, size+size/16+2*len(ns)+2*len(p.at.id)+256)
 	p.start = len(p.buf)
 	b := frame.Open(p.buf, method)
 	b = append(b, `{"type":"event","event_id":"`...)
@@ -77,10 +68,9 @@ func (p *Projection) open(c Channel, method, ns string, size int) {
 // end closes the frame. Behind data stands, with its comma, what else params has.
 func (p *Projection) end() {
 	p.buf = append(p.buf, '}', '}')
-	var f frame.Frame
-	p.buf, f = frame.CloseID(p.buf, p.start, p.at.id)
-	f.N, f.Pos, f.Seq, f.At = p.at.seq, p.at.pos, p.at.seq, p.at.millis
-	p.made.Frame = f
+	p.buf, p.made = frame.CloseID(p.buf, p.start, p.at.id)
+	p.made.N, p.made.Pos, p.made.Seq, p.made.At = p.at.seq, p.at.pos, p.at.seq, p.at.millis
+	p.made.Label = p.lastLabel
 	p.ready = true
 }
 

@@ -113,7 +113,7 @@ func (p *Projection) custom(ns string, c agent.Custom) {
 	}
 	wanted := p.begin(Custom, "custom", ns, len(c.Value)+32)
 	if named.Name != nil {
-		p.made.Name = *named.Name
+		p.relabel(Custom, ns, *named.Name, false)
 	}
 	switch {
 	case !wanted:

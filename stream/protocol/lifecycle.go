@@ -50,7 +50,7 @@ func (p *Projection) runFinished(finish agent.RunFinish) {
 func (p *Projection) root(event, graph string, size int) bool {
 	p.synthetic(p.run.id)
 	wanted := p.begin(Lifecycle, "lifecycle", "", size+len(graph)+48)
-	p.made.Root = true
+	p.relabel(Lifecycle, "", "", true)
 	if !wanted {
 		return false
 	}

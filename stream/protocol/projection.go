@@ -26,12 +26,14 @@ type Projection struct {
 	skip  int64 // entries up to this Pos change the state and give no frame
 	count bool  // frames have no content
 
-	run   runState
-	buf   []byte
-	start int // of the frame being made
-	made  Frame
-	ready bool
-	at    struct { // the present entry
+	run       runState
+	chunks    frame.Chunks
+	buf       []byte
+	start     int // of the frame being made
+	made      frame.Frame
+	lastLabel *frame.Label
+	ready     bool
+	at        struct { // the present entry
 		pos, seq, millis int64
 		id               []byte
 	}
@@ -40,8 +42,7 @@ type Projection struct {
 // runState is what the projection remembers of the run that it is in.
 type runState struct {
 	id      string
-	pos     int64 // of the run's first entry
-	started bool  // running was told
+	started bool // running was told
 	// taskMetadata is the run's metadata, as the start of a task shows it.
 	taskMetadata []byte
 	open         map[string]*openMessage // messages under way, by id
@@ -89,24 +90,24 @@ func (p *Projection) NeedsState(e thread.Entry) string {
 // Project returns the frame of the next entry; ok is false when it gives none.
 // State is the one that NeedsState asked for; nil if it is gone, which leaves the
 // frame out.
-func (p *Projection) Project(e thread.Entry, state *agent.State) (f Frame, ok bool) {
+func (p *Projection) Project(e thread.Entry, state *agent.State) (f frame.Frame, ok bool) {
 	return p.project(e, state, "")
 }
 
 // Synthesize makes the frame of an entry that the log doesn't have, for a reader
 // whose place is gone (decisions 3). Name makes its id unique together with Seq.
-func (p *Projection) Synthesize(e thread.Entry, name string, state *agent.State) (f Frame, ok bool) {
+func (p *Projection) Synthesize(e thread.Entry, name string, state *agent.State) (f frame.Frame, ok bool) {
 	return p.project(e, state, name)
 }
 
-func (p *Projection) project(e thread.Entry, state *agent.State, name string) (f Frame, ok bool) {
+func (p *Projection) project(e thread.Entry, state *agent.State, name string) (f frame.Frame, ok bool) {
 	if e.RunID != p.run.id {
-		p.run = runState{id: e.RunID, pos: e.Pos}
+		p.run = runState{id: e.RunID}
 	}
 	p.at.pos, p.at.seq, p.at.millis = e.Pos, e.Seq, e.Event.At
 	p.ready = false
 	if e.Seq == 0 {
-		return Frame{}, false // a kind that the protocol doesn't show
+		return frame.Frame{}, false // a kind that the protocol doesn't show
 	}
 	if name != "" {
 		p.synthetic(name)
