@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -112,6 +114,13 @@ func (s *Server) followThread(c echo.Context) error {
 		return err
 	}
 	o := stream.Options{LastEventID: c.Request().Header.Get("Last-Event-ID"), Modes: queryList(c, "stream_mode")}
+	o.ThreadState = func(ctx context.Context, ns, checkpointID string) (json.RawMessage, error) {
+		snapshot, err := s.svc.State(ctx, id, thread.StateQuery{CheckpointNS: ns, CheckpointID: checkpointID})
+		if err != nil || snapshot.CheckpointID == "" {
+			return nil, err
+		}
+		return stateJSON(id, snapshot, false), nil
+	}
 	return s.serveStream(c, o, func(o stream.Options) serveFunc { return s.hub.OpenThread(id, o).Serve })
 }
 

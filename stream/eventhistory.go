@@ -80,7 +80,7 @@ func (h *eventHistory) rewind(ctx context.Context) error {
 		return nil
 	}
 	entries, err := h.log.read(ctx, h.pos-1, 1)
-	if err != nil || len(entries) == 0 || entries[0].Pos > h.pos {
+	if err != nil || len(entries) == 0 || entries[0].Pos > h.pos || isEdit(entries[0]) {
 		return err
 	}
 	first, err := h.log.runStart(ctx, entries[0].RunID)

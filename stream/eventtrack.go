@@ -104,7 +104,7 @@ func (t *eventTrack) start(ctx context.Context) error {
 // activeFrom is the Pos before the first entry of the run that is active, or end.
 func (t *eventTrack) activeFrom(ctx context.Context, end int64) (int64, error) {
 	entries, err := t.log.read(ctx, end-1, 1)
-	if err != nil || len(entries) == 0 {
+	if err != nil || len(entries) == 0 || isEdit(entries[0]) {
 		return end, err
 	}
 	run, err := t.log.source.GetRun(ctx, t.log.threadID, entries[0].RunID)

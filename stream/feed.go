@@ -68,7 +68,7 @@ func (f *feed) insert(e thread.Entry) bool {
 	if at < len(f.ring) {
 		newest := f.ring[len(f.ring)-1].entry
 		switch {
-		case e.Event.Kind == agent.RunStarted && e.RunID != newest.RunID && e.Event.At > newest.Event.At:
+		case (e.Event.Kind == agent.RunStarted && e.RunID != newest.RunID || isEdit(e)) && e.Event.At > newest.Event.At:
 			f.reset() // another thread has taken the id of a deleted one
 			at = 0
 		case f.ring[at].entry.Pos == e.Pos:

@@ -23,6 +23,9 @@ func joinable(entries []thread.Entry, next int64, ended bool) (follow []thread.E
 		gap = next > entries[0].Pos
 		return slices.DeleteFunc(entries, func(e thread.Entry) bool { return e.Pos < next }), gap, nil
 	}
+	if isEdit(entries[0]) { // was stored before it was published: the log has been cut since
+		return entries, true, nil
+	}
 	for i, e := range slices.Backward(entries) {
 		if e.Event.Kind == agent.RunStarted {
 			return entries[i:], true, nil

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
@@ -21,6 +22,9 @@ type Options struct {
 	// never renumbers, and metadata and error always pass (spec/rest-api.md 4.9).
 	// For a thread's stream: run_modes (default), lifecycle, state_update.
 	Modes []string
+	// ThreadState reads a state of the thread in the form of the state endpoints,
+	// for mode state_update; nil for one that is gone. Without it the mode shows nothing.
+	ThreadState func(ctx context.Context, ns, checkpointID string) (json.RawMessage, error)
 	// NoIDs leaves out the id lines.
 	NoIDs bool
 	// Stop aborts the stream when it is closed (shutdown).

@@ -32,6 +32,9 @@ func (h *Hub) OpenThread(threadID string, o Options) *Stream {
 			lifecycle: slices.Contains(o.Modes, "lifecycle"),
 			runModes:  len(o.Modes) == 0 || slices.Contains(o.Modes, "run_modes"),
 		}
+		if slices.Contains(o.Modes, "state_update") {
+			in.state = o.ThreadState
+		}
 		if err := in.start(ctx, o.LastEventID); err != nil {
 			in.close()
 			return nil, err
@@ -49,6 +52,7 @@ type threadReader struct {
 	feed      *feed
 	runModes  bool
 	lifecycle bool
+	state     func(ctx context.Context, ns, checkpointID string) (json.RawMessage, error) // nil: edits aren't shown
 
 	pos   int64        // the next run is looked for behind it
 	from  threadCursor // frames up to here are left out
@@ -95,6 +99,10 @@ func (t *threadReader) start(ctx context.Context, lastEventID string) error {
 	if err != nil || len(entries) == 0 {
 		return err
 	}
+	if isEdit(entries[0]) {
+		t.pos = last
+		return nil
+	}
 	run, err := t.source.GetRun(ctx, t.threadID, entries[0].RunID)
 	switch {
 	case errors.Is(err, thread.ErrNotFound) || err == nil && run.Status.Ended():
@@ -139,6 +147,10 @@ func (t *threadReader) startBehind(ctx context.Context, c threadCursor) error {
 	if e.Seq > c.seq {
 		t.gap = e.Seq > c.seq+1
 		t.pos = low
+		return nil
+	}
+	if isEdit(e) {
+		t.pos = e.Pos
 		return nil
 	}
 	run, err := t.source.GetRun(ctx, t.threadID, e.RunID)
@@ -213,8 +225,9 @@ func (t *threadReader) follow(run thread.Run) {
 func (t *threadReader) next(ctx context.Context) ([]frame.Frame, status, error) {
 	t.leave()
 	if t.run == nil {
+		t.out = t.out[:0]
 		state, err := t.nextRun(ctx)
-		return nil, state, err
+		return t.out, state, err
 	}
 	frames, state, err := t.run.next(ctx)
 	if err != nil {
@@ -242,7 +255,7 @@ func (t *threadReader) next(ctx context.Context) ([]frame.Frame, status, error) 
 	return t.out, state, nil
 }
 
-// nextRun looks for the next run behind the last one.
+// nextRun looks for the next run behind the last one, or an edit.
 func (t *threadReader) nextRun(ctx context.Context) (status, error) {
 	version := t.feed.version.Load()
 	entries, err := t.read(ctx, t.pos, 1) // a run's first event is stored before it is published
@@ -252,6 +265,9 @@ func (t *threadReader) nextRun(ctx context.Context) (status, error) {
 	if len(entries) == 0 {
 		t.seen = version
 		return waiting, nil
+	}
+	if isEdit(entries[0]) {
+		return more, t.edited(ctx, entries[0])
 	}
 	run, err := t.source.GetRun(ctx, t.threadID, entries[0].RunID)
 	switch {

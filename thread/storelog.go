@@ -11,7 +11,8 @@ type Entry struct {
 	// Pos is the entry's position in the thread: 1, 2, 3 … with holes after a crash.
 	Pos int64
 	// Seq numbers the event in the thread protocol; 0 when it is not shown there.
-	Seq   int64
+	Seq int64
+	// RunID is "" for the events of an edit from outside, which lie between runs.
 	RunID string
 	Event agent.Event
 }

@@ -47,15 +47,16 @@ type Runs interface {
 	Rollback(ctx context.Context, l Lease) error
 	// EditState stores checkpoints made by a state update; ErrBusy while a run is inflight, ErrConflict when
 	// the head of the namespace isn't ExpectHead. Pending interrupts of replaced checkpoints are superseded.
-	EditState(ctx context.Context, e StateEdit) error
+	// The edit's events follow what the log has, with the next numbers; it returns them so.
+	EditState(ctx context.Context, e StateEdit) ([]Entry, error)
 	// Inflight lists pending and running runs of a thread, oldest first.
 	Inflight(ctx context.Context, threadID string) ([]Run, error)
 	// PendingInterrupts lists the open questions of a thread.
 	PendingInterrupts(ctx context.Context, threadID string) ([]OpenInterrupt, error)
 	// Answers returns the accepted answers to the given interrupts.
 	Answers(ctx context.Context, threadID string, ids []string) (map[string]agent.Answer, error)
-	// ExpireLogs drops the logs of finished, non-suspended executions that ended before the given time, and
-	// what else nobody can see any more: expired items of the store and idempotency keys.
+	// ExpireLogs drops the logs of finished, non-suspended executions that ended before the given time, the
+	// events of edits beside them, if they are as old, and what else nobody can see any more: expired items of the store and idempotency keys.
 	ExpireLogs(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
@@ -113,7 +114,9 @@ type StateEdit struct {
 	ExpectHead  string
 	Checkpoints []agent.CheckpointRecord
 	Tasks       []agent.TaskRecord
-	At          time.Time
+	// Events tell readers of the edit.
+	Events []agent.Event
+	At     time.Time
 }
 
 // OpenInterrupt is a stored question and what became of it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/parley-dev/parley/agent"
 )
@@ -95,7 +96,8 @@ func (s *Service) base(ctx context.Context, r *reader, u StateUpdate) (base *age
 	return base, head, err
 }
 
-// storeEdit stores the checkpoints of an edit on the head that it was computed for.
+// storeEdit stores the checkpoints of an edit on the head that it was computed for,
+// and tells the thread's readers.
 func (s *Service) storeEdit(ctx context.Context, t Thread, ns, head string, result *agent.EditResult) error {
 	edit := StateEdit{ThreadID: t.ID, NS: ns, ExpectHead: head, Tasks: result.Tasks, At: s.clock.Now()}
 	var encoder agent.CheckpointEncoder
@@ -111,13 +113,32 @@ func (s *Service) storeEdit(ctx context.Context, t Thread, ns, head string, resu
 		edit.Checkpoints = append(edit.Checkpoints, record)
 		prev = cp
 	}
-	if err := s.store.EditState(ctx, edit); err != nil {
+	edit.Events = announcement(result.Checkpoints, edit.At)
+	entries, err := s.store.EditState(ctx, edit)
+	if err != nil {
 		return notFound(err, "thread", t.ID)
 	}
 	for _, cp := range result.Checkpoints {
 		s.remember(t.ID, cp)
 	}
+	if len(entries) > 0 {
+		s.publish.Publish(t.ID, entries)
+	}
 	return nil
+}
+
+// announcement tells of the state that an edit leaves, as a superstep would.
+func announcement(made []*agent.Checkpoint, at time.Time) []agent.Event {
+	if len(made) == 0 {
+		return nil
+	}
+	cp := made[len(made)-1]
+	return []agent.Event{
+		{Kind: agent.CheckpointAnnounced, At: at.UnixMilli(), NS: cp.NS, Payload: agent.CheckpointNote{
+			ID: cp.ID, ParentID: cp.ParentID, Step: cp.Step, Source: cp.Source,
+		}},
+		{Kind: agent.ValuesEmitted, At: at.UnixMilli(), NS: cp.NS, Payload: &agent.ValuesNote{CheckpointID: cp.ID}},
+	}
 }
 
 // editMetadata is the metadata of checkpoints that an edit makes.

@@ -4,16 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
 )
 
 // EditState implements thread.Runs.
-func (s *Store) EditState(ctx context.Context, e thread.StateEdit) error {
+func (s *Store) EditState(ctx context.Context, e thread.StateEdit) (entries []thread.Entry, err error) {
 	tasks := make([][]byte, len(e.Tasks))
 	for i, t := range e.Tasks {
 		tasks[i] = encodeTask(t)
 	}
-	return s.write(ctx, true, func(t *tx) error {
+	err = s.write(ctx, true, func(t *tx) error {
 		h, err := loadHead(t.conn, e.ThreadID)
 		if err != nil {
 			return err
@@ -47,10 +48,35 @@ func (s *Store) EditState(ctx context.Context, e thread.StateEdit) error {
 				return err
 			}
 		}
+		if entries, err = h.tell(t.conn, e.Events); err != nil {
+			return err
+		}
 		h.ended = true
 		h.updated = at
 		return h.save(t.conn)
 	})
+	return entries, err
+}
+
+// outsideRuns stands for the number of a run in log rows that belong to none.
+const outsideRuns = 0
+
+// tell appends events that belong to no run to the log. Nothing may be inflight.
+func (h *head) tell(c *conn, events []agent.Event) ([]thread.Entry, error) {
+	entries := make([]thread.Entry, len(events))
+	for i, e := range events {
+		entries[i] = thread.Entry{Pos: h.nextPos, Event: e}
+		h.nextPos++
+		if e.Kind.Numbered() {
+			entries[i].Seq = h.nextSeq
+			h.nextSeq++
+		}
+	}
+	batch, err := encodeLog(entries)
+	if err != nil {
+		return nil, err
+	}
+	return entries, batch.put(c, h.k, outsideRuns)
 }
 
 // headOf is the id of the newest checkpoint of a namespace; "" for none.

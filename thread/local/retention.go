@@ -3,6 +3,8 @@ package local
 import (
 	"context"
 	"time"
+
+	"github.com/parley-dev/parley/thread"
 )
 
 // ExpireLogs implements thread.Runs.
@@ -19,7 +21,7 @@ func (s *Store) ExpireLogs(ctx context.Context, before time.Time, limit int) (n 
 			return err
 		}
 		for _, run := range list {
-			if err := dropRunLog(t.conn, run.k, run.from); err != nil {
+			if err := dropRunLog(t.conn, run.k, run.from, before); err != nil {
 				return err
 			}
 			n++
@@ -33,20 +35,12 @@ func (s *Store) ExpireLogs(ctx context.Context, before time.Time, limit int) (n 
 	return n, err
 }
 
-// dropRunLog removes the log of a run, which lies in one piece from position from.
-func dropRunLog(c *conn, runKey, from int64) error {
+// dropRunLog removes the log of a run, which lies in one piece from position
+// from, and the edits beside it that were made before the given time.
+func dropRunLog(c *conn, runKey, from int64, before time.Time) error {
 	if from != 0 {
-		k, n := runKey>>runBits, number(runKey, runBits)
-		first := within(k, logBits, from)
-		_, last := span(k, logBits)
-		r := c.query(`SELECT k, run FROM log WHERE k BETWEEN ? AND ? ORDER BY k`, first, last)
-		for r.next() {
-			if r.int(1) != n {
-				last = r.int(0) - 1
-				break
-			}
-		}
-		if err := r.close(); err != nil {
+		first, last, err := logOf(c, runKey, from, before)
+		if err != nil {
 			return err
 		}
 		if _, err := c.exec(`DELETE FROM log WHERE k BETWEEN ? AND ?`, first, last); err != nil {
@@ -55,4 +49,34 @@ func dropRunLog(c *conn, runKey, from int64) error {
 	}
 	_, err := c.exec(`UPDATE runs SET log_from=0, retire=NULL WHERE k=?`, runKey)
 	return err
+}
+
+// logOf is the range of log rows that dropRunLog removes.
+func logOf(c *conn, runKey, from int64, before time.Time) (first, last int64, err error) {
+	k, n := runKey>>runBits, number(runKey, runBits)
+	start, end := span(k, logBits)
+	first, last = within(k, logBits, from), end
+	r := c.query(`SELECT k, run, data FROM log WHERE k BETWEEN ? AND ? ORDER BY k`, first, end)
+	for r.next() {
+		keep := r.int(1) != n && r.int(1) != outsideRuns
+		if r.int(1) == outsideRuns {
+			edit, err := thread.DecodeEntries(nil, r.view(2), "", 0)
+			if err != nil {
+				return 0, 0, errorsFirst(err, r.close())
+			}
+			keep = len(edit) > 0 && edit[0].Event.At >= before.UnixMilli()
+		}
+		if keep {
+			last = r.int(0) - 1
+			break
+		}
+	}
+	if err := r.close(); err != nil {
+		return 0, 0, err
+	}
+	r = c.query(`SELECT k, run FROM log WHERE k BETWEEN ? AND ? ORDER BY k DESC`, start, first-1)
+	for r.next() && r.int(1) == outsideRuns {
+		first = r.int(0)
+	}
+	return first, last, r.close()
 }

@@ -195,6 +195,24 @@ var retentionCases = []testCase{
 		require.NoError(e, err)
 		require.Len(e, next, 1)
 	}},
+	{"edits are dropped with the runs beside them, once they are as old", func(e *env) {
+		t := e.newThread()
+		old := now().Add(-time.Hour)
+		e.edit(told(t.ID, "", old))
+		w := e.claim(e.admit(t.ID).Run.ID)
+		w.finish(func(f *thread.Finish) { f.At = old })
+		e.edit(told(t.ID, e.getThread(t.ID).Head, old))
+		last := e.edit(told(t.ID, e.getThread(t.ID).Head, now()))
+		n, err := e.ExpireLogs(e.ctx, now().Add(-time.Minute), 100)
+		require.NoError(e, err)
+		require.Equal(e, 1, n)
+		require.Equal(e, last, e.log(t.ID))
+		next := e.claim(e.admit(t.ID).Run.ID)
+		next.finish()
+		_, err = e.ExpireLogs(e.ctx, now().Add(time.Minute), 100)
+		require.NoError(e, err)
+		require.Empty(e, e.log(t.ID))
+	}},
 	{"at most as many as asked for", func(e *env) {
 		for range 3 {
 			e.started().finish()

@@ -331,6 +331,13 @@ func positions(list []thread.Entry) (pos []int64) {
 	return pos
 }
 
+func seqs(list []thread.Entry) (seq []int64) {
+	for _, e := range list {
+		seq = append(seq, e.Seq)
+	}
+	return seq
+}
+
 func runIDs(list []thread.Run) (ids []string) {
 	for _, r := range list {
 		ids = append(ids, r.ID)
