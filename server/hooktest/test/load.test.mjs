@@ -11,8 +11,8 @@ const post = async (path, body) => {
 };
 
 describe("a second message while a run is going", () => {
-  /** A running thread, a second message with a strategy, and what a fresh look at the end shows. */
-  async function second(t, strategy) {
+  /** A running thread, a second message with a strategy, and the end of it all. */
+  async function second(t, strategy, answers) {
     const view = await (await openPage(t)).mount({ api: react, graph: "slow_graph" });
     await view.tab.evaluate((multitaskStrategy) => {
       const submit = (content, options) => window.streams.main.submit({ messages: [{ type: "human", content }] }, options)
@@ -26,7 +26,7 @@ describe("a second message while a run is going", () => {
       }, 5);
     }, strategy);
     await view.tab.waitForFunction(() => window.notes.some(([what]) => what === "second"));
-    await view.until("the end", (s) => s.loading === IDLE && s.queue.length === 0 && s.messages.at(-1)?.type === "ai", 10_000);
+    await view.until("the end", (s) => s.loading === IDLE && s.queue.length === 0 && texts(s).filter((text) => text === "Done.").length === answers, 10_000);
     return view;
   }
 
@@ -38,7 +38,7 @@ describe("a second message while a run is going", () => {
     ["reject", ["First", "Done."]],
   ]) {
     test(strategy, async (t) => {
-      const view = await second(t, strategy);
+      const view = await second(t, strategy, expected.filter((text) => text === "Done.").length);
       await (await remount(view)).until("what the thread keeps", says(...expected), 10_000);
     });
   }

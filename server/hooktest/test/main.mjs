@@ -29,7 +29,7 @@ for (const set of ["conformance-react", "conformance-svelte", "bench", "demo"]) 
 
 const tests = spawn(
   process.execPath,
-  ["--test", "--test-concurrency=2", "--test-reporter=spec", ...(process.env.HOOKTEST_ONLY ? [`--test-name-pattern=${process.env.HOOKTEST_ONLY}`] : []), ...files.map((file) => here + file)],
+  ["--test", "--test-concurrency=3", "--test-reporter=spec", ...(process.env.HOOKTEST_ONLY ? [`--test-name-pattern=${process.env.HOOKTEST_ONLY}`] : []), ...files.map((file) => here + file)],
   {
     stdio: "inherit",
     env: {
