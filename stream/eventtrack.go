@@ -28,7 +28,7 @@ type eventTrack struct {
 
 	mu      sync.Mutex
 	started bool
-	project *protocol.Projection
+	project *protocol.Projection // nil until there is something to project
 	states  stateCache
 	pos     int64 // of the last entry that was folded
 	end     int64 // of the newest entry in the log when the track began
@@ -58,9 +58,8 @@ func (h *Hub) eventTrack(threadID string, o protocol.Options) *eventTrack {
 	if f.events == nil {
 		f.events = &eventTrack{
 			log: threadLog{source: h.source, threadID: threadID}, feed: f, limit: h.ringBytes, options: o,
-			project: protocol.New(o), states: stateCache{source: h.source, threadID: threadID},
+			states: stateCache{source: h.source, threadID: threadID},
 		}
-		f.events.project.Want(0)
 	}
 	f.events.readers++
 	return f.events
@@ -138,7 +137,9 @@ func (t *eventTrack) widen(channels protocol.Channel) {
 		t.from[bits.TrailingZeros16(c)] = t.pos
 	}
 	t.want |= channels
-	t.project.Want(t.want)
+	if t.project != nil {
+		t.project.Want(t.want)
+	}
 }
 
 // after returns the frames behind pos, and folds what is new if there are none.
@@ -263,6 +264,10 @@ func (t *eventTrack) catchUp(ctx context.Context, ring []thread.Entry) (read boo
 
 // add folds entries and keeps their frames.
 func (t *eventTrack) add(ctx context.Context, entries []thread.Entry) error {
+	if t.project == nil {
+		t.project = protocol.New(t.options)
+		t.project.Want(t.want)
+	}
 	for _, e := range entries {
 		if e.Pos <= t.pos {
 			continue
@@ -298,7 +303,9 @@ func (t *eventTrack) release() {
 		clear(list)
 		frameLists.Put(&list)
 	}
-	t.project.Release()
+	if t.project != nil {
+		t.project.Release()
+	}
 }
 
 // trim drops the oldest frames while there are too many bytes, but none from
@@ -321,7 +328,9 @@ func (t *eventTrack) restart(epoch uint64) {
 	t.frames, t.bytes, t.gap = nil, 0, false // readers may hold views of them
 	t.from = [protocol.ChannelCount]int64{}
 	t.states = stateCache{source: t.states.source, threadID: t.states.threadID}
-	t.project.Reset()
+	if t.project != nil {
+		t.project.Reset()
+	}
 }
 
 // checkInterval is how often the log of a silent thread is looked at, in case
