@@ -60,6 +60,9 @@ func (h *Hub) openRun(run *thread.Run, after int64, fromStart bool) *runReader {
 }
 
 func (r *runReader) close() {
+	if r.past != nil {
+		r.past.project.Release()
+	}
 	if r.track != nil {
 		r.hub.untrack(r.track)
 	}

@@ -4,8 +4,6 @@
 package classic
 
 import (
-	"sync"
-
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/thread"
@@ -35,7 +33,7 @@ type Projection struct {
 	tasks     map[string]taskInfo  // running tasks, by id (mode debug)
 
 	buf    []byte
-	lent   []*[lastChunk]byte // chunks to be given back
+	chunks frame.Chunks
 	frames []frame.Frame
 	at     struct { // the frame being made
 		start   int
@@ -204,46 +202,16 @@ func (p *Projection) end() {
 	p.frames = append(p.frames, f)
 }
 
-// Sizes of the chunks that frames are made in: they grow, so that a run with
-// few frames holds little.
-const (
-	firstChunk = 1 << 10
-	lastChunk  = 64 << 10
-)
-
 // room makes sure that the chunk has size bytes left; frames made before stay in theirs.
-func (p *Projection) room(size int) {
-	if cap(p.buf)-len(p.buf) >= size {
-		return
-	}
-	next := max(size, min(max(4*cap(p.buf), firstChunk), lastChunk))
-	if next == lastChunk && len(p.lent) < maxLent {
-		c := chunks.Get().(*[lastChunk]byte)
-		p.lent = append(p.lent, c)
-		p.buf = c[:0]
-		return
-	}
-	p.buf = make([]byte, 0, next)
-}
-
-// chunks lends the largest chunks to projections: frames are most of what a
-// streamed run allocates.
-var chunks = sync.Pool{New: func() any { return new([lastChunk]byte) }}
-
-// maxLent bounds how many lent chunks one projection has. It keeps them until
-// Release, also those whose frames are gone.
-const maxLent = 8
+func (p *Projection) room(size int) { p.buf = p.chunks.Room(p.buf, size) }
 
 // Release gives the memory of all frames back. Neither they nor the projection
 // may be used any more.
 func (p *Projection) Release() {
 	p.buf = nil
-	for _, c := range p.lent {
-		chunks.Put(c)
-	}
-	p.lent = nil
+	p.chunks.Release()
 }
 
 // Recycle lets the projection use the memory of all frames so far again. Only
 // for a caller that has done with them.
-func (p *Projection) Recycle() { p.buf = p.buf[:0] }
+func (p *Projection) Recycle() { p.buf = p.chunks.Recycle(p.buf) }
