@@ -29,6 +29,7 @@ func (h *Hub) OpenThread(threadID string, o Options) *Stream {
 	s.begin = func(ctx context.Context) (reader, error) {
 		in := &threadReader{
 			hub: h, source: h.source, threadID: threadID, feed: h.watch(threadID),
+			log:       threadLog{source: h.source, threadID: threadID},
 			lifecycle: slices.Contains(o.Modes, "lifecycle"),
 			runModes:  len(o.Modes) == 0 || slices.Contains(o.Modes, "run_modes"),
 		}
@@ -49,6 +50,7 @@ type threadReader struct {
 	hub       *Hub
 	source    Source
 	threadID  string
+	log       threadLog
 	feed      *feed
 	runModes  bool
 	lifecycle bool
@@ -91,15 +93,15 @@ func (t *threadReader) start(ctx context.Context, lastEventID string) error {
 	if strings.TrimSpace(lastEventID) == "-1" {
 		return nil
 	}
-	last, err := t.newest(ctx)
+	last, _, err := t.log.end(ctx)
 	if err != nil || last == 0 {
 		return err
 	}
-	entries, err := t.read(ctx, last-1, 1)
-	if err != nil || len(entries) == 0 {
+	entries, err := t.log.read(ctx, last-1, 1)
+	if err != nil {
 		return err
 	}
-	if isEdit(entries[0]) {
+	if len(entries) == 0 || isEdit(entries[0]) {
 		t.pos = last
 		return nil
 	}
@@ -117,37 +119,14 @@ func (t *threadReader) start(ctx context.Context, lastEventID string) error {
 
 // startBehind finds the run of the frame that the client had last.
 func (t *threadReader) startBehind(ctx context.Context, c threadCursor) error {
-	first, err := t.source.LogStart(ctx, t.threadID)
+	e, ok, err := t.log.upTo(ctx, c.seq)
 	if err != nil {
-		return fmt.Errorf("stream: log of thread %s: %w", t.threadID, err)
-	}
-	last, err := t.newest(ctx)
-	if err != nil || last == 0 {
-		t.gap = err == nil && c.seq > 0
 		return err
 	}
-	// Seq grows with Pos: the last place whose next numbered entry isn't behind the cursor.
-	low, high := first-1, last
-	for low+1 < high {
-		middle := low + (high-low)/2
-		e, ok, err := t.numbered(ctx, middle)
-		if err != nil {
-			return err
-		}
-		if ok && e.Seq <= c.seq {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	e, ok, err := t.numbered(ctx, low)
-	if err != nil || !ok {
+	if !ok { // all that is there lies behind the cursor
+		first, some, err := t.log.numbered(ctx, 0)
+		t.gap = !some && c.seq > 0 || some && first.Seq > c.seq+1
 		return err
-	}
-	if e.Seq > c.seq {
-		t.gap = e.Seq > c.seq+1
-		t.pos = low
-		return nil
 	}
 	if isEdit(e) {
 		t.pos = e.Pos
@@ -163,59 +142,6 @@ func (t *threadReader) startBehind(ctx context.Context, c threadCursor) error {
 	}
 	t.follow(run)
 	return nil
-}
-
-// numbered returns the first entry behind pos that has a seq.
-func (t *threadReader) numbered(ctx context.Context, pos int64) (thread.Entry, bool, error) {
-	for {
-		entries, err := t.read(ctx, pos, 16)
-		if err != nil || len(entries) == 0 {
-			return thread.Entry{}, false, err
-		}
-		for _, e := range entries {
-			if e.Seq > 0 {
-				return e, true, nil
-			}
-		}
-		pos = entries[len(entries)-1].Pos
-	}
-}
-
-// newest is the Pos of the newest stored entry; 0 for none.
-func (t *threadReader) newest(ctx context.Context) (int64, error) {
-	low, high := int64(0), int64(64) // low is an entry's Pos or 0
-	for {
-		entries, err := t.read(ctx, high, 1)
-		if err != nil {
-			return 0, err
-		}
-		if len(entries) == 0 {
-			break
-		}
-		low = entries[0].Pos
-		high = 2 * low
-	}
-	for low < high { // no entry lies behind high
-		middle := low + (high-low)/2
-		entries, err := t.read(ctx, middle, 1)
-		if err != nil {
-			return 0, err
-		}
-		if len(entries) == 0 {
-			high = middle
-		} else {
-			low = entries[0].Pos
-		}
-	}
-	return low, nil
-}
-
-func (t *threadReader) read(ctx context.Context, after int64, limit int) ([]thread.Entry, error) {
-	entries, err := t.source.ReadLog(ctx, t.threadID, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("stream: log of thread %s: %w", t.threadID, err)
-	}
-	return entries, nil
 }
 
 func (t *threadReader) follow(run thread.Run) {
@@ -258,7 +184,7 @@ func (t *threadReader) next(ctx context.Context) ([]frame.Frame, status, error) 
 // nextRun looks for the next run behind the last one, or an edit.
 func (t *threadReader) nextRun(ctx context.Context) (status, error) {
 	version := t.feed.version.Load()
-	entries, err := t.read(ctx, t.pos, 1) // a run's first event is stored before it is published
+	entries, err := t.log.read(ctx, t.pos, 1) // a run's first event is stored before it is published
 	if err != nil {
 		return waiting, err
 	}
