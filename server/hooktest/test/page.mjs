@@ -53,6 +53,11 @@ class Page {
   async mount(props, { name = "main", kind = "chat" } = {}) {
     await this.tab.evaluate(([n, k, p]) => window.pages.mount(n, k, p), [name, kind, props]);
     await this.tab.waitForFunction((n) => document.getElementById(n)?.hasChildNodes(), name);
+    return this.view(name, props);
+  }
+
+  /** A component that the page itself mounted. */
+  view(name, props) {
     return new View(this, name, props);
   }
 

@@ -203,14 +203,25 @@ describe("reattach", () => {
   test("a second hook that mounts in mid-run sees the run", async (t) => {
     const first = await mounted(t, slow);
     let expected = ["Hello", "Done."];
-    await first.submit(human("Hello"));
     for (let turn = 1; turn <= 2; turn++) {
-      const { threadId } = await first.until("running", (s) => s.loading === LOADING && s.threadId !== "none");
-      const second = await first.page.mount({ ...slow, thread: threadId }, { name: `second-${turn}` });
+      // The second mounts the moment that the server has accepted the run.
+      await first.tab.evaluate(
+        ([props, n]) => {
+          const { note } = window;
+          window.note = (...what) => {
+            note(...what);
+            if (what[0] !== "created") return;
+            window.note = note;
+            window.pages.mount(`second-${n}`, "chat", { ...props, thread: window.streams.main.threadId });
+          };
+          window.streams.main.submit({ messages: [{ type: "human", content: n === 1 ? "Hello" : "Again" }] });
+        },
+        [slow, turn],
+      );
+      const second = first.page.view(`second-${turn}`, slow);
       await second.idle(says(...expected));
       await first.until("idle", (s) => s.loading === IDLE && says(...expected)(s));
       await second.unmount();
-      if (turn === 1) await first.submit(human("Again"));
       expected = [...expected, "Again", "Done."];
     }
   });

@@ -10,9 +10,16 @@ describe("svelte", () => {
   // M-26, M-36
   test("streams text bit by bit", async (t) => {
     const view = await mounted(t, "agent");
+    await view.tab.evaluate(() => {
+      window.shown = [];
+      new MutationObserver(() => {
+        const text = document.querySelector("[data-type=ai]")?.textContent;
+        if (text && window.shown.at(-1) !== text) window.shown.push(text);
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    });
     await view.submit(human("Hello"));
-    for (const text of ["H", "He"]) await view.until(text, says("Hello", text));
     await view.idle(says("Hello", "Hey"));
+    assert.deepEqual(await view.tab.evaluate(() => window.shown), ["H", "He", "Hey"]);
   });
 
   // M-13
