@@ -42,6 +42,24 @@ var checkpointCases = []testCase{
 		_, err := e.ListCheckpoints(e.ctx, newID(), "", agent.CheckpointQuery{Limit: 10})
 		require.ErrorIs(e, err, thread.ErrNotFound)
 	}},
+	{"namespaces: the root first, then those written last", func(e *env) {
+		w := e.started()
+		names := func(limit int) []string {
+			list, err := e.Namespaces(e.ctx, w.run.ThreadID, limit)
+			require.NoError(e, err)
+			return list
+		}
+		require.Empty(e, names(10))
+		w.save(namespace("b:1"))
+		w.save()
+		w.save(namespace("a:1"))
+		w.save(namespace("b:1|c:1"))
+		require.Equal(e, []string{"", "b:1|c:1", "a:1", "b:1"}, names(10))
+		w.save(namespace("b:1"))
+		require.Equal(e, []string{"", "b:1", "b:1|c:1"}, names(3))
+		_, err := e.Namespaces(e.ctx, newID(), 10)
+		require.ErrorIs(e, err, thread.ErrNotFound)
+	}},
 	{"history by metadata", func(e *env) {
 		w := e.started()
 		id := w.run.ThreadID

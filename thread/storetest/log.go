@@ -164,6 +164,70 @@ var logCases = []testCase{
 		_, err = e.LogStart(e.ctx, newID())
 		require.ErrorIs(e, err, thread.ErrNotFound)
 	}},
+	{"where the log ends", func(e *env) {
+		ends := func(threadID string, wantPos, wantSeq int64) {
+			pos, seq, err := e.LogEnd(e.ctx, threadID)
+			require.NoError(e, err)
+			require.Equal(e, [2]int64{wantPos, wantSeq}, [2]int64{pos, seq})
+		}
+		t := e.newThread()
+		ends(t.ID, 0, 0)
+		w := e.claim(e.admit(t.ID).Run.ID)
+		ends(t.ID, 0, 0) // reserved numbers are no entries
+		last := []thread.Entry{w.note("a"), w.note("b"), w.entry(agent.Event{Kind: agent.BreakpointHit})}
+		w.commit(func(c *thread.Commit) { c.Entries = last })
+		ends(t.ID, last[2].Pos, last[1].Seq)
+		w.finish()
+		end := e.log(t.ID)
+		pos, seq := end[len(end)-1].Pos, end[len(end)-1].Seq
+		ends(t.ID, pos, seq)
+		next := e.claim(e.admit(t.ID).Run.ID)
+		ends(t.ID, pos, seq)
+		next.finish()
+		_, err := e.ExpireLogs(e.ctx, now().Add(time.Hour), 100)
+		require.NoError(e, err)
+		require.Empty(e, e.log(t.ID))
+		pos, seq, err = e.LogEnd(e.ctx, t.ID)
+		require.NoError(e, err)
+		require.Equal(e, [2]int64{next.pos - 1, next.seq - 1}, [2]int64{pos, seq}, "of a log that is gone, too")
+		_, _, err = e.LogEnd(e.ctx, newID())
+		require.ErrorIs(e, err, thread.ErrNotFound)
+	}},
+	{"behind a dead worker the log ends with what it may have said", func(e *env) {
+		t := e.newThread()
+		e.admit(t.ID)
+		dead, ok := e.tryClaim(thread.Claim{Worker: "a", Lease: 10 * time.Millisecond})
+		require.True(e, ok)
+		w := e.eventually(thread.Claim{Worker: "b", Lease: time.Minute})
+		pos, seq, err := e.LogEnd(e.ctx, t.ID)
+		require.NoError(e, err)
+		require.GreaterOrEqual(e, pos, dead.lease.PosReserved)
+		require.GreaterOrEqual(e, seq, dead.lease.SeqReserved)
+		require.Equal(e, [2]int64{w.lease.NextPos - 1, w.lease.NextSeq - 1}, [2]int64{pos, seq})
+	}},
+	{"the newest run is the newest that has started", func(e *env) {
+		t := e.newThread()
+		_, err := e.NewestRun(e.ctx, t.ID)
+		require.ErrorIs(e, err, thread.ErrNotFound)
+		first := e.admit(t.ID).Run.ID
+		_, err = e.NewestRun(e.ctx, t.ID)
+		require.ErrorIs(e, err, thread.ErrNotFound)
+		newest := func() string {
+			run, err := e.NewestRun(e.ctx, t.ID)
+			require.NoError(e, err)
+			return run.ID
+		}
+		w := e.claim(first)
+		require.Equal(e, first, newest())
+		second := e.admit(t.ID, strategy("enqueue")).Run.ID
+		require.Equal(e, first, newest())
+		w.finish()
+		require.Equal(e, first, newest())
+		e.claim(second).finish()
+		require.Equal(e, second, newest())
+		_, err = e.NewestRun(e.ctx, newID())
+		require.ErrorIs(e, err, thread.ErrNotFound)
+	}},
 }
 
 var retentionCases = []testCase{
