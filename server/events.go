@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +41,28 @@ func (s *Server) postEvents(c echo.Context) error {
 		Filters: protocol.Filters{protocol.NewFilter(sub)}, Since: cursorOf(sub, c.Request().Header.Get("Last-Event-ID")),
 		Admit: admit, NoFailureText: s.opts.NoFailureText,
 	}
-	return s.serveStream(c, stream.Options{}, func(o stream.Options) serveFunc { return s.hub.OpenEvents(id, e, o).Serve })
+	return s.serveStream(c, stream.Options{}, func(o stream.Options) serveFunc {
+		events := s.hub.OpenEvents(id, e, o)
+		return func(w http.ResponseWriter, r *http.Request) error {
+			err := events.Serve(w, r)
+			if errors.Is(context.Cause(r.Context()), errExpired) {
+				endExpired(w)
+			}
+			return err
+		}
+	})
+}
+
+// expiredEvent is what clients of the thread protocol show as the stream's failure.
+const expiredEvent = `data: {"type":"error","id":null,"error":"` + codeDenied + `","message":"401: credentials expired"}` + "\n\n"
+
+// endExpired says why an event stream ends, and aborts it: it has no clean end.
+func endExpired(w http.ResponseWriter) {
+	out := stream.NewWriter(w, 0)
+	if out.Write([]byte(expiredEvent)) == nil {
+		_ = out.Flush() // the client may be gone
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // admitEvents tells whether the user may read the thread's events. The thread

@@ -58,7 +58,8 @@ type SocketOptions struct {
 }
 
 // ServeSocket upgrades the request and serves events and commands of a thread
-// until the client goes, or the server stops. The caller has checked the origin.
+// until the client goes, or the server stops. The caller has checked the origin;
+// errors are those of the upgrade, which has answered the request then.
 // Each event is sent once per connection, whatever the number of subscriptions
 // that it matches.
 func ServeSocket(w http.ResponseWriter, r *http.Request, hub *Hub, o SocketOptions) error {
@@ -67,7 +68,10 @@ func ServeSocket(w http.ResponseWriter, r *http.Request, hub *Hub, o SocketOptio
 		return fmt.Errorf("stream: %w", err)
 	}
 	s := newSocket(conn, hub, o)
-	return s.serve(r.Context())
+	if err := s.serve(r.Context()); err != nil {
+		s.log.Debug("socket ended", "thread", o.ThreadID, "error", err)
+	}
+	return nil
 }
 
 // RefuseSocket upgrades the request only to close the connection with a code:
@@ -77,7 +81,8 @@ func RefuseSocket(w http.ResponseWriter, r *http.Request, code websocket.StatusC
 	if err != nil {
 		return fmt.Errorf("stream: %w", err)
 	}
-	return conn.Close(code, reason)
+	_ = conn.Close(code, reason) // the peer may be gone
+	return nil
 }
 
 // socket is one connection: a goroutine that reads commands, and the one that
@@ -123,7 +128,8 @@ func newSocket(conn *websocket.Conn, hub *Hub, o SocketOptions) *socket {
 
 // serve serves until the connection ends, and waits for its goroutines.
 func (s *socket) serve(parent context.Context) error {
-	ctx, cancel := context.WithCancel(parent)
+	// What ends the request must not cut the connection before its close code was sent.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	events := s.o.Events
 	events.Filters, events.fromEnd = nil, true
 	s.live = s.hub.newEventReader(s.o.ThreadID, events)
@@ -172,6 +178,8 @@ func (s *socket) run(ctx, parent context.Context, cancel context.CancelFunc) (we
 		select {
 		case <-ctx.Done():
 			return s.failed(ctx, parent, context.Cause(ctx))
+		case <-parent.Done():
+			return s.failed(ctx, parent, context.Cause(parent))
 		case <-s.o.Stop:
 			return websocket.StatusServiceRestart, nil
 		case <-s.hub.closed:
