@@ -212,3 +212,32 @@ func TestStreamRequestsAreStrict(t *testing.T) {
 	c.post("/threads/nope/stream/events", `{"channels":[]}`).fault("thread_id")
 	c.get(path).text(http.StatusNotFound, "404 Not Found")
 }
+
+// A nested question comes on the namespace of the graph that asks, whose state is
+// found by it, in the form of those clients that join its segments with NUL. // M-28, M-54
+func TestNestedQuestionsAndTheirStates(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	p := &protocol{labServer(t, l.forest()), uuid.NewString(), 0}
+	next := p.events(p.thread, `{"channels":["input","lifecycle"]}`)
+	p.success("run.start", `{"assistant_id":"forest","input":{}}`)
+	found := 0
+	for _, f := range upTo(t, next, "interrupted") {
+		if f.event != "input.requested" {
+			continue
+		}
+		found++
+		var segments []string
+		for _, s := range f.json(t)["params"].(map[string]any)["namespace"].([]any) {
+			segments = append(segments, s.(string))
+		}
+		require.GreaterOrEqual(t, len(segments), 2)
+		for _, separator := range []string{"|", `\u0000`} {
+			ns := strings.Join(segments, separator)
+			history := p.post("/threads/"+p.thread+"/history", `{"limit":1,"checkpoint":{"checkpoint_ns":"`+ns+`"}}`).ok().list()
+			require.Len(t, history, 1)
+			require.Equal(t, strings.Join(segments, "|"), history[0]["checkpoint"].(map[string]any)["checkpoint_ns"])
+		}
+	}
+	require.Equal(t, 2, found)
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -195,7 +196,8 @@ func checkpoint(f *fields, key string) (id, ns string) {
 	if !ok {
 		return "", ""
 	}
-	id, ns = p.uuid("checkpoint_id"), p.str("checkpoint_ns")
+	// Clients join the segments of a nested namespace with NUL (spec/streaming-protocol.md 5.1).
+	id, ns = p.uuid("checkpoint_id"), strings.ReplaceAll(p.str("checkpoint_ns"), "\x00", "|")
 	if m := p.keyed("checkpoint_map"); id == "" && m != nil {
 		at, _ := newFields(encode(m), p.at("checkpoint_map")...)
 		id = at.uuid(ns)

@@ -55,11 +55,11 @@ func TestStalledEventReader(t *testing.T) {
 	w := newWorker(m, hub, newRun("run"))
 	w.start()
 	w.open("m")
-	const tokens = 400
-	text := strings.Repeat("x", 40<<10) // more than what connections hold
+	const tokens = 150
+	text := strings.Repeat("x", 90<<10) // more than what connections hold
 	for i := range tokens {
 		w.token("m", fmt.Sprint(i)+text)
-		if i%20 == 19 {
+		if i%10 == 9 {
 			w.flush()
 		}
 	}
