@@ -26,15 +26,9 @@ func (p *Projection) runStarted(start agent.RunStart) {
 
 // runFinished is the run's terminal (spec/streaming-protocol.md 3.4).
 func (p *Projection) runFinished(finish agent.RunFinish) {
-	event, failure := "completed", ""
-	switch {
-	case finish.Status == "error":
-		event = "failed"
-		if finish.Error != nil {
-			failure = cut(finish.Error.Message, maxErrorText)
-		}
-	case finish.Status != "success" || finish.Suspended:
-		event = "interrupted"
+	event, failure := terminal(finish), ""
+	if event == "failed" && finish.Error != nil {
+		failure = cut(finish.Error.Message, maxErrorText)
 	}
 	if !p.root(event, finish.GraphID, len(failure)) {
 		return
