@@ -49,6 +49,7 @@ describe("optimistic", () => {
       if (shown.messages[0].status === "failed") return;
       assert.equal(shown.messages[0].status, "sent");
       assert.ok(attempt < 4, "sent in each of four tries");
+      await view.tab.close(); // gives its connections back
     }
   });
 
