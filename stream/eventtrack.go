@@ -193,6 +193,15 @@ func (t *eventTrack) advance(ctx context.Context) (retry bool, err error) {
 			continue
 		}
 		switch {
+		case len(entries) == 0 && t.pos >= t.end && t.feed.settling():
+			stored, err := t.log.read(ctx, t.pos, logBatch)
+			if err != nil || len(stored) == 0 {
+				return err == nil, err
+			}
+			if err := t.add(ctx, stored); err != nil || len(t.frames) > made {
+				return false, err
+			}
+			continue
 		case len(entries) == 0 && t.pos >= t.end:
 			t.seen, t.caughtUp = version, true
 			return false, nil

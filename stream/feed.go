@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
@@ -28,6 +29,28 @@ type feed struct {
 	tracks map[string]*track
 	events *eventTrack // projection onto the thread protocol; nil without readers of it
 	epoch  uint64      // grows when another thread takes the id
+	begun  time.Time   // of the watch
+	heard  bool        // something was published since
+}
+
+// settle is how long after a watch began events may still come to the log that
+// were published before it: they are stored within 20 ms (decisions 2), a busy
+// disk later. While nothing was published since, nobody would say so.
+const settle = 500 * time.Millisecond
+
+// settling reports whether the log has to be looked at once more although
+// nothing was published since the watch began.
+func (f *feed) settling() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.heard && time.Since(f.begun) < settle
+}
+
+// silent reports whether nothing was published since the watch began.
+func (f *feed) silent() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.heard
 }
 
 // slot is an entry of the ring and what it counts in bytes.
@@ -47,6 +70,7 @@ const maxStates = 8
 // publishes after the commit that lets that run start.
 func (f *feed) publish(entries []thread.Entry) {
 	f.mu.Lock()
+	f.heard = true
 	changed := false
 	for _, e := range entries {
 		changed = f.insert(e) || changed

@@ -107,7 +107,7 @@ func (h *Hub) watch(threadID string) *feed {
 	defer h.mu.Unlock()
 	f := h.feeds[threadID]
 	if f == nil {
-		f = &feed{threadID: threadID, limit: h.ringBytes, tracks: map[string]*track{}}
+		f = &feed{threadID: threadID, limit: h.ringBytes, tracks: map[string]*track{}, begun: time.Now()}
 		h.feeds[threadID] = f
 	}
 	f.watchers++
