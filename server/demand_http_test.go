@@ -118,7 +118,7 @@ func TestWriteTimeoutOfTheServerCutsNoStream(t *testing.T) {
 
 	require.NoError(t, s.Start(t.Context()))
 	around := httptest.NewUnstartedServer(s.Handler())
-	around.Config.WriteTimeout = 100 * time.Millisecond
+	around.Config.WriteTimeout = 500 * time.Millisecond // what a busy machine needs to begin a reply
 	around.Start()
 	t.Cleanup(func() {
 		l.gate("held").open()
