@@ -42,6 +42,23 @@ func TestJoinerWaitsForWhatIsNotStoredYet(t *testing.T) {
 	require.Empty(t, c.rest())
 }
 
+// The same when the run then says nothing more: nobody would wake the reader.
+func TestJoinerSeesWhatIsStoredLaterThoughTheRunIsSilent(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	w := newWorker(m, hub, newRun("run", "messages-tuple"))
+	w.start()
+	w.open("m")
+	w.token("m", "published before the watch, stored later")
+	s := server(t, hub, m, nil)
+	c := connect(t, s.URL+"/run", "")
+	c.events(1) // the reader has taken all there is, and waits
+	w.flush()
+	require.Equal(t, []string{"1"}, ids(c.events(1)))
+	w.finish()
+	require.Empty(t, c.rest())
+}
+
 // A watch that begins before the run does keeps what a later reader needs.
 func TestWatchKeepsWhatIsNotStored(t *testing.T) {
 	t.Parallel()
