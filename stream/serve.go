@@ -214,7 +214,9 @@ func (s *Stream) wait(ctx context.Context) error {
 			return s.gone(err)
 		}
 		s.in.idle(ctx)
-		return nil
+		if s.state != missing { // else a heartbeat that comes first must not put off the look for ever
+			return nil
+		}
 	case <-wake:
 	case <-retry:
 	}
