@@ -43,6 +43,20 @@ func TestEventStreamBeatsAndLetsGo(t *testing.T) {
 	require.Eventually(t, func() bool { return hub.Watched() == 0 }, 10*time.Second, time.Millisecond)
 }
 
+// Decisions 2: a reader that joins between an event and its storing sees it though
+// the thread then falls silent.
+func TestEventJoinerSeesWhatIsStoredLater(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	w := newWorker(m, hub, newRun("run"))
+	w.start()
+	w.open("m") // published before the watch, stored later
+	c := connect(t, beatServer(t, hub, time.Minute).URL, "")
+	require.Contains(t, c.events(1)[0], `"event":"running"`)
+	w.flush()
+	require.Contains(t, c.events(1)[0], `"event":"message-start"`)
+}
+
 // One client that doesn't read holds up nobody, and gets everything when it
 // reads again, although it fell behind the ring. // D-65
 func TestStalledEventReader(t *testing.T) {

@@ -30,8 +30,9 @@ type eventTrack struct {
 	started bool
 	project *protocol.Projection // nil until there is something to project
 	states  stateCache
-	pos     int64 // of the last entry that was folded
-	end     int64 // of the newest entry in the log when the track began
+	pos     int64  // of the last entry that was folded
+	end     int64  // of the newest entry in the log when it was looked at last
+	looked  uint64 // looks at the log that the feed asked for and that were taken
 	epoch   uint64
 
 	seen     uint64 // version of the feed that was folded
@@ -193,16 +194,12 @@ func (t *eventTrack) advance(ctx context.Context) (retry bool, err error) {
 			continue
 		}
 		switch {
-		case len(entries) == 0 && t.pos >= t.end && t.feed.settling():
-			stored, err := t.log.read(ctx, t.pos, logBatch)
-			if err != nil || len(stored) == 0 {
-				return err == nil, err
-			}
-			if err := t.add(ctx, stored); err != nil || len(t.frames) > made {
-				return false, err
-			}
-			continue
 		case len(entries) == 0 && t.pos >= t.end:
+			if stored, err := t.look(ctx); err != nil {
+				return false, err
+			} else if stored {
+				continue
+			}
 			t.seen, t.caughtUp = version, true
 			return false, nil
 		case len(entries) == 0 || entries[0].Pos != t.pos+1:
@@ -227,6 +224,22 @@ func (t *eventTrack) advance(ctx context.Context) (retry bool, err error) {
 			return false, nil
 		}
 	}
+}
+
+// look finds out whether the log has grown although nothing was published, when
+// the feed asks for it.
+func (t *eventTrack) look(ctx context.Context) (stored bool, err error) {
+	planned := t.feed.planned()
+	if planned == t.looked {
+		return false, nil
+	}
+	end, _, err := t.log.end(ctx)
+	if err != nil {
+		return false, err
+	}
+	t.looked = planned
+	t.end = max(t.end, end)
+	return t.pos < t.end, nil
 }
 
 // contiguous is how many entries follow on one another without a hole: behind it

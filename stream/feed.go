@@ -29,28 +29,9 @@ type feed struct {
 	tracks map[string]*track
 	events *eventTrack // projection onto the thread protocol; nil without readers of it
 	epoch  uint64      // grows when another thread takes the id
-	begun  time.Time   // of the watch
-	heard  bool        // something was published since
-}
-
-// settle is how long after a watch began events may still come to the log that
-// were published before it: they are stored within 20 ms (decisions 2), a busy
-// disk later. While nothing was published since, nobody would say so.
-const settle = 500 * time.Millisecond
-
-// settling reports whether the log has to be looked at once more although
-// nothing was published since the watch began.
-func (f *feed) settling() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.heard && time.Since(f.begun) < settle
-}
-
-// silent reports whether nothing was published since the watch began.
-func (f *feed) silent() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.heard
+	heard  bool        // something was published since the watch began
+	looks  uint64      // grows when the log has to be looked at although nothing was published
+	timer  *time.Timer // of the next such look
 }
 
 // slot is an entry of the ring and what it counts in bytes.
@@ -123,6 +104,10 @@ const maxRing = 1024
 // release gives the ring's memory back, once nobody watches.
 func (f *feed) release() {
 	f.mu.Lock()
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.heard = true // ends a look that is under way
 	ring := f.ring
 	f.reset()
 	f.mu.Unlock()

@@ -107,8 +107,9 @@ func (h *Hub) watch(threadID string) *feed {
 	defer h.mu.Unlock()
 	f := h.feeds[threadID]
 	if f == nil {
-		f = &feed{threadID: threadID, limit: h.ringBytes, tracks: map[string]*track{}, begun: time.Now()}
+		f = &feed{threadID: threadID, limit: h.ringBytes, tracks: map[string]*track{}}
 		h.feeds[threadID] = f
+		f.settle()
 	}
 	f.watchers++
 	return f

@@ -203,7 +203,7 @@ func (r *runReader) idle(ctx context.Context) {
 	if t.ended.Load() || time.Since(t.checked) < rowInterval-time.Second {
 		return
 	}
-	if over, err := t.readRow(ctx); err == nil && (over || t.feed.silent()) {
+	if over, err := t.readRow(ctx); err == nil && over {
 		t.caughtUp = false // read the log once more
 		t.feed.nudge()
 	}

@@ -83,9 +83,6 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 					return true, nil
 				}
 				t.fold.gap = t.fold.gap || gap
-				if len(entries) == 0 && !t.ended.Load() && t.feed.settling() {
-					return true, nil
-				}
 			}
 			t.drained = lookAgain
 			if len(entries) == 0 && !t.fold.begun {
