@@ -19,11 +19,13 @@ describe("interrupts", () => {
   // M-28, M-30
   test("surface with prompt and id", async (t) => {
     const view = await interrupted(t, "interrupt_graph", request);
-    const shown = await view.until("stopped", (s) => s.loading === IDLE);
-    const [question] = shown.interrupts;
-    assert.equal(question.value.prompt, "Approve the outbound action?");
-    assert.ok(question.id.length > 0);
-    assert.equal(shown.values.completed, false);
+    await view.settles("stopped", (shown) => {
+      assert.ok(shown.loading === IDLE);
+      const [question] = shown.interrupts;
+      assert.equal(question.value.prompt, "Approve the outbound action?");
+      assert.ok(question.id.length > 0);
+      assert.equal(shown.values.completed, false);
+    });
   });
 
   // M-2, M-15
@@ -90,17 +92,21 @@ describe("interrupt card update", () => {
   test("an approved card is shown once, while the tool works and after it", async (t) => {
     const view = await decide(t, true);
     await view.until("one card while loading", (s) => s.loading === LOADING && cards(s).length === 1);
-    const shown = await view.until("the result", (s) => s.loading === IDLE && s.messages.some((m) => m.type === "tool" && m.text === 'Executed "delete_db".'));
-    assert.equal(cards(shown).length, 1);
-    assert.deepEqual(shown.interrupts, []);
+    await view.settles("the result", (shown) => {
+      assert.ok(shown.loading === IDLE && shown.messages.some((m) => m.type === "tool" && m.text === 'Executed "delete_db".'));
+      assert.equal(cards(shown).length, 1);
+      assert.deepEqual(shown.interrupts, []);
+    });
   });
 
   // M-31
   test("a rejected card is shown once", async (t) => {
     const view = await decide(t, false);
-    const shown = await view.until("the result", (s) => s.loading === IDLE && s.messages.some((m) => m.type === "tool" && m.text === "User has rejected the toolcall"));
-    assert.equal(cards(shown).length, 1);
-    assert.deepEqual(shown.interrupts, []);
+    await view.settles("the result", (shown) => {
+      assert.ok(shown.loading === IDLE && shown.messages.some((m) => m.type === "tool" && m.text === "User has rejected the toolcall"));
+      assert.equal(cards(shown).length, 1);
+      assert.deepEqual(shown.interrupts, []);
+    });
   });
 });
 

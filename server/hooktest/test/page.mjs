@@ -127,6 +127,27 @@ class View {
     }, this.name);
   }
 
+  /**
+   * Polls what is shown until the assertions of `check` hold, and returns it. For
+   * what a page settles on: a hook's streams come one after the other, so that it may
+   * be idle before its values are there, or before an answered question goes.
+   */
+  async settles(what, check, timeout) {
+    let failure;
+    const holds = (shown) => {
+      try {
+        check(shown);
+        return true;
+      } catch (error) {
+        failure = error;
+        return false;
+      }
+    };
+    return this.until(what, holds, timeout).catch((late) => {
+      throw failure ?? late;
+    });
+  }
+
   /** Polls what is shown until it satisfies the condition, and returns it. */
   async until(what, condition, timeout = 5_000) {
     const end = Date.now() + timeout;

@@ -153,17 +153,21 @@ describe("subscriptions", () => {
   test("of two subagents are apart", async (t) => {
     const view = await finished(t);
     await view.update({ panels: [researcher, analyst] });
-    const shown = await view.until("both filled", (s) => s.panels.r?.length > 0 && s.panels.a?.length > 0);
-    assert.equal(count(shown.scoped), 2);
-    assert.notDeepEqual(shown.panels.r, shown.panels.a);
+    await view.settles("both filled", (shown) => {
+      assert.ok(shown.panels.r?.length > 0 && shown.panels.a?.length > 0);
+      assert.equal(count(shown.scoped), 2);
+      assert.notDeepEqual(shown.panels.r, shown.panels.a);
+    });
   });
 
   // M-32
   test("of two kinds are apart", async (t) => {
     const view = await finished(t);
     await view.update({ panels: [researcher, { id: "c", kind: "toolCalls", subagent: "researcher" }] });
-    const shown = await view.until("both filled", (s) => s.panels.r?.length > 0 && s.panels.c?.includes("search_web"));
-    assert.equal(count(shown.scoped), 2);
+    await view.settles("both filled", (shown) => {
+      assert.ok(shown.panels.r?.length > 0 && shown.panels.c?.includes("search_web"));
+      assert.equal(count(shown.scoped), 2);
+    });
   });
 
   // M-45
