@@ -50,13 +50,13 @@ func last(t *testing.T, thread *agenttest.Thread) string {
 	return text
 }
 
-func TestTheDemoHasTwoAgents(t *testing.T) {
+func TestTheDemosAgents(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, a := range demo.Agents() {
 		names = append(names, a.Name())
 	}
-	require.Equal(t, []string{"echo", "approval"}, names)
+	require.Equal(t, []string{"echo", "approval", "hitl_interrupt_forms"}, names)
 }
 
 func TestEchoStreamsTheUsersWords(t *testing.T) {
