@@ -20,6 +20,7 @@ const (
 	// kindDeferredValue and kindDeferredBarrier become readable when nothing else would run.
 	kindDeferredValue
 	kindDeferredBarrier
+	kindSealed
 )
 
 // channelSpec describes a channel of a graph.

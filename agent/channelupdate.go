@@ -26,6 +26,9 @@ func (s *channelSpec) update(old *Value, writes []write) (next *Value, changed b
 		return next, err == nil, err
 	case kindTopic:
 		return s.updateTopic(old, writes), true, nil
+	case kindSealed:
+		next, err = updateSealed(old, writes)
+		return next, err == nil, err
 	case kindBarrier, kindDeferredBarrier:
 		return s.updateBarrier(old, writes)
 	case kindDeferredValue:

@@ -35,7 +35,7 @@ func Send(node string, input any) Target {
 	return Target{Node: node, Input: raw}
 }
 
-// Update is what a node may return: Values, *Command, or Updates. A nil Update writes nothing.
+// Update is what a node may return: Values, *Command, Seal, or Updates. A nil Update writes nothing.
 type Update interface{ isUpdate() }
 
 // Values maps state keys to new values; unknown keys are dropped.

@@ -118,6 +118,11 @@ func (g *Graph) routingChannels() {
 		g.specs[s.name] = s
 		g.order = append(g.order, s.name)
 	}
+	for _, key := range g.sealed {
+		if g.specs[sealedPrefix+key] == nil {
+			add(&channelSpec{name: sealedPrefix + key, kind: kindSealed})
+		}
+	}
 	add(&channelSpec{name: Start, kind: kindEphemeral})
 	add(&channelSpec{name: pregelTasks, kind: kindTopic})
 	g.byName[Start] = &node{name: Start, triggers: []string{Start}}

@@ -137,7 +137,11 @@ func (e *editor) channels() *channels {
 	if e.base == nil {
 		return newChannels(e.g, nil)
 	}
-	return newChannels(e.g, e.base.Checkpoint)
+	ch := newChannels(e.g, e.base.Checkpoint)
+	if e.addressed { // it may be an older one
+		ch.unseal()
+	}
+	return ch
 }
 
 // repeat stores an equal checkpoint. Its tasks stay pending and keep their journal.
@@ -180,7 +184,9 @@ func (e *editor) fork(u Edit) error {
 	}
 	h := e.head(SourceFork)
 	h.ParentID = e.base.Checkpoint.ParentID
-	cp := newChannels(e.g, e.base.Checkpoint).freeze(h)
+	ch := newChannels(e.g, e.base.Checkpoint)
+	ch.unseal()
+	cp := ch.freeze(h)
 	e.commit(cp)
 	var pairs [][]json.RawMessage
 	if isArray(u.Values) {

@@ -59,6 +59,7 @@ type Graph struct {
 	stepTimeout, grace              time.Duration
 	reducers                        map[string]reducerOption
 	cache                           *nodeCache
+	sealed                          []string // keys of sealed channels
 }
 
 // errorGrace is the time that tasks have after another failed.

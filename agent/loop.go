@@ -124,6 +124,9 @@ func (l *loop) begin(ctx context.Context, in loopInput) *end {
 	if l.ns != "" {
 		l.r.begin(l.ns)
 	}
+	if replay || in.visit && in.values != nil { // a new line of the history, a new visit: decisions 6, 14
+		l.ch.unseal()
+	}
 	switch {
 	case in.values != nil:
 		return l.beginInput(in.values)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// GraphOption configures a graph: ContextType, Reducer, InterruptBefore, InterruptAfter, Stateful, DefaultRetry, StepTimeout, Strict.
+// GraphOption configures a graph: ContextType, Reducer, InterruptBefore, InterruptAfter, Stateful, DefaultRetry, StepTimeout, Strict, Sealed.
 type GraphOption func(*Graph)
 
 // NodeOption configures a node: Retry, Timeout, Cached, Defer, Ends, Invokes, Tags, OnError, NodeMetadata.

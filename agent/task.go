@@ -68,7 +68,7 @@ func (t *taskRun) run(ctx context.Context) *taskResult {
 	}
 	for attempt := 1; ; attempt++ {
 		res := t.attempt(ctx, attempt)
-		if res.kind == taskDone && key != "" {
+		if res.kind == taskDone && key != "" && !slices.ContainsFunc(res.writes, func(w Write) bool { return isSealed(w.Channel) }) {
 			t.loop.g.cache.put(key, res.writes, t.loop.r.exec.Clock.Now(), n.cacheTTL)
 		}
 		if res.kind != taskFailed || policy == nil || attempt >= policy.attempts() || !policy.retries(res.err) {
@@ -176,7 +176,7 @@ func (l *loop) inputFor(t *plannedTask) taskInput {
 
 // finish turns what the node returned into writes and events.
 func (c *taskContext) finish(res *taskResult, n *node, update Update) error {
-	w := updateWriter{g: c.loop.g, taskID: c.planned.id}
+	w := updateWriter{g: c.loop.g, taskID: c.planned.id, thread: c.exec.ThreadID}
 	err := w.add(update)
 	var up *parentCommand
 	if errors.As(err, &up) {

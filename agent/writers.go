@@ -93,6 +93,8 @@ type updateWriter struct {
 	g      *Graph
 	taskID string
 	writes []Write
+	// thread is the thread whose node returned the update; "" when it comes from a client.
+	thread string
 	// dropped are the unknown keys.
 	dropped []string
 	// plain are the writes that were returned as Values, not by a Command:
@@ -133,6 +135,9 @@ func (w *updateWriter) add(u Update) error {
 		routed, err := w.g.route(u.Goto)
 		w.writes = append(w.writes, routed...)
 		return err
+	case sealedUpdate:
+		w.returned = true
+		return w.seal(u)
 	case Updates:
 		for _, one := range u {
 			if err := w.add(one); err != nil {
