@@ -39,6 +39,20 @@ type Request struct {
 	ToolChoice string
 	// Stop holds texts that end the answer.
 	Stop []string
+	// ResponseFormat asks for an answer in JSON; nil for free text. A model whose
+	// provider can't guarantee it fails the call.
+	ResponseFormat *ResponseFormat
+}
+
+// ResponseFormat is the form that an answer is to have.
+type ResponseFormat struct {
+	// Name identifies the form to the provider: letters, digits, _ and -, at most 64.
+	Name        string
+	Description string
+	// Schema is the JSON Schema of the answer, an object.
+	Schema json.RawMessage
+	// Strict asks the provider to enforce the schema, where it can choose.
+	Strict bool
 }
 
 // Values of Request.ToolChoice that aren't names of tools.

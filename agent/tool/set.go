@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -41,6 +42,22 @@ func NewSet(tools ...Tool) (*Set, error) {
 		s.entries[d.Name] = e
 	}
 	return s, nil
+}
+
+// Tool is the tool of that name; false when there is none.
+func (s *Set) Tool(name string) (Tool, bool) {
+	e, ok := s.entries[name]
+	return e.tool, ok
+}
+
+// Issues says what is wrong with arguments for a tool of the set; nothing for one that
+// takes anything, and for one that isn't in it.
+func (s *Set) Issues(name string, args json.RawMessage) []agent.Issue {
+	e := s.entries[name]
+	if e.args == nil {
+		return nil
+	}
+	return e.args.Issues(args)
 }
 
 // Definitions describes the tools to a model, in their order.

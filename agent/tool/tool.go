@@ -17,14 +17,16 @@ type Tool interface {
 	// Definition describes the tool to a model.
 	Definition() model.Tool
 	// Call carries out one call, whose arguments fit the schema. What it returns becomes
-	// the tool message: a string its content; a message.Message is taken as it is; an
-	// *agent.Command must bring the message in its update of "messages"; anything else
-	// is sent as JSON. An error is told to the model, unless it is one that
-	// agent.Bubbles.
+	// the tool message: a string its content; Result what it says; a message.Message is
+	// taken as it is, and a list of them must have one that answers the call; an
+	// *agent.Command must bring the message in its update of "messages"; of an iter.Seq
+	// or iter.Seq2 with errors each value is shown while the tool runs, and all together
+	// are the content; anything else is sent as JSON. An error is told to the model,
+	// unless it is one that agent.Bubbles. A panic is such an error.
 	Call(ctx Context) (any, error)
 }
 
-// Context is what a tool gets: the context of the task that carries out the
+// Context is what a durable tool gets: the context of the task that carries out the
 // call, so that it can interrupt, run steps and invoke graphs, and the call itself.
 type Context interface {
 	agent.Context
@@ -37,66 +39,54 @@ type Context interface {
 type callContext struct {
 	agent.Context
 	call  message.ToolCall
-	state json.RawMessage
+	state func() json.RawMessage
+	// once is set for calls that a person decides on: see Reviewed.
+	once bool
 }
 
 func (c *callContext) ToolCall() message.ToolCall { return c.call }
-func (c *callContext) State() json.RawMessage     { return c.state }
+func (c *callContext) State() json.RawMessage     { return c.state() }
 
 // function is a tool made of a definition and a function.
 type function struct {
 	definition model.Tool
+	options    options
 	call       func(ctx Context) (any, error)
 }
 
 func (f *function) Definition() model.Tool        { return f.definition }
 func (f *function) Call(ctx Context) (any, error) { return f.call(ctx) }
 
-// New returns a tool that runs fn with the call's arguments, decoded as A, a
-// struct: its JSON Schema, with the field tags of invopop/jsonschema, is what the model is shown.
-func New[A any](name, description string, fn func(ctx Context, args A) (any, error)) Tool {
+// Annotations implements Annotated.
+func (f *function) Annotations() Annotations { return f.options.annotations }
+
+// ReturnsDirect implements Direct.
+func (f *function) ReturnsDirect() bool { return f.options.direct }
+
+// New returns a durable tool: fn can ask a person, run steps of its own and invoke
+// graphs. It runs again from its start when the task goes on after a suspension, so that
+// what has effects belongs into agent.Step. Func is for plain functions. fn gets the
+// call's arguments, decoded as A, a struct: its JSON Schema, with the field tags of
+// invopop/jsonschema, is what the model is shown. The options Timeout, AtMostOnce and
+// AtLeastOnce are of no use here: its steps have such options.
+func New[A any](name, description string, fn func(ctx Context, args A) (any, error), opts ...Option) Tool {
 	return &function{
 		definition: model.Tool{Name: name, Description: description, Schema: schemaOf[A]()},
+		options:    newOptions(opts),
 		call: func(ctx Context) (any, error) {
-			var args A
-			if err := json.Unmarshal(ctx.ToolCall().Args, &args); err != nil {
-				return nil, fmt.Errorf("decode arguments: %w", err)
+			args, err := decode[A](ctx.ToolCall())
+			if err != nil {
+				return nil, err
 			}
 			return fn(ctx, args)
 		},
 	}
 }
 
-// clientCall is what a headless tool asks; clients know it by its type (spec/streaming-protocol.md 5.3).
-type clientCall struct {
-	Type     string   `json:"type"` // tool
-	ToolCall toolCall `json:"toolCall"`
-}
-
-type toolCall struct {
-	ID   string          `json:"id"`
-	Name string          `json:"name"`
-	Args json.RawMessage `json:"args"`
-}
-
-// Headless returns a tool that has no implementation here: the client carries the
-// call out and answers with its result. A is the struct of its arguments, as in New.
-func Headless[A any](name, description string) Tool {
-	return &function{
-		definition: model.Tool{Name: name, Description: description, Schema: schemaOf[A]()},
-		call: func(ctx Context) (any, error) {
-			call := ctx.ToolCall()
-			answer, err := agent.Interrupt[json.RawMessage](ctx, clientCall{
-				Type: "tool", ToolCall: toolCall{ID: call.ID, Name: call.Name, Args: call.Args},
-			})
-			if err != nil {
-				return nil, err
-			}
-			var text string
-			if json.Unmarshal(answer, &text) == nil && len(answer) > 0 && answer[0] == '"' {
-				return text, nil
-			}
-			return answer, nil
-		},
+func decode[A any](call message.ToolCall) (A, error) {
+	var args A
+	if err := json.Unmarshal(call.Args, &args); err != nil {
+		return args, fmt.Errorf("decode arguments: %w", err)
 	}
+	return args, nil
 }
