@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+
+	"github.com/parley-dev/parley/agent/message"
 )
 
 // textBlock is a text or reasoning block.
 func textBlock(kind, text string) json.RawMessage {
-	b := append(make([]byte, 0, len(text)+40), `{"type":"`+kind+`","`+kind+`":`...)
-	return append(appendString(b, text), '}')
+	return message.AppendTextBlock(make([]byte, 0, len(text)+40), kind, text, "")
 }
 
 // callChunkBlock is the block of a tool call whose arguments are still to come.

@@ -25,10 +25,11 @@ type MessageStream struct {
 
 // streamBlock is a content block that was started.
 type streamBlock struct {
-	kind     string // text, reasoning or tool_call
-	text     strings.Builder
-	id, name string // of a tool call
-	finished bool
+	kind      string // text, reasoning or tool_call
+	text      strings.Builder
+	signature string // of reasoning
+	id, name  string // of a tool call
+	finished  bool
 }
 
 // MessageOptions describe a message to be streamed.
@@ -102,6 +103,13 @@ func (m *MessageStream) Chunk(c message.Chunk) {
 	m.start(c)
 	if c.Reasoning != "" {
 		m.grow("reasoning", c.Reasoning)
+	}
+	if c.Signature != "" {
+		if m.text < 0 || m.blocks[m.text].kind != "reasoning" {
+			m.grow("reasoning", "")
+		}
+		m.blocks[m.text].signature = c.Signature
+		m.endText()
 	}
 	if c.Text != "" {
 		m.grow("text", c.Text)
@@ -193,9 +201,11 @@ func (m *MessageStream) finishBlock(i int) {
 		return
 	}
 	b.finished = true
-	raw := textBlock(b.kind, b.text.String())
+	var raw json.RawMessage
 	if b.kind == "tool_call" {
 		raw = callBlock(b.id, b.name, b.text.String())
+	} else {
+		raw = message.AppendTextBlock(nil, b.kind, b.text.String(), b.signature)
 	}
 	m.c.emit(BlockFinished, BlockFinish{ID: m.ID(), Index: i, Block: raw})
 }

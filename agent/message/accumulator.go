@@ -21,11 +21,12 @@ type Accumulator struct {
 }
 
 // block is a content block in the making: text grows for the kinds text and
-// reasoning, raw is any other block.
+// reasoning, raw is any other block. A signed block grows no more.
 type block struct {
-	kind string
-	text []byte
-	raw  json.RawMessage
+	kind      string
+	text      []byte
+	signature string
+	raw       json.RawMessage
 }
 
 // call is a tool call in the making.
@@ -45,6 +46,10 @@ func (a *Accumulator) Add(c Chunk) {
 	}
 	if c.Reasoning != "" {
 		a.grow("reasoning", c.Reasoning)
+	}
+	if c.Signature != "" {
+		a.grow("reasoning", "")
+		a.blocks[len(a.blocks)-1].signature = c.Signature
 	}
 	if c.Text != "" {
 		a.grow("text", c.Text)
@@ -69,7 +74,7 @@ func (a *Accumulator) Add(c Chunk) {
 
 // grow appends to the last block, or to a new one if that is of another kind.
 func (a *Accumulator) grow(kind, text string) {
-	if n := len(a.blocks); n == 0 || a.blocks[n-1].kind != kind {
+	if n := len(a.blocks); n == 0 || a.blocks[n-1].kind != kind || a.blocks[n-1].signature != "" {
 		a.blocks = append(a.blocks, &block{kind: kind})
 	}
 	last := a.blocks[len(a.blocks)-1]
@@ -179,10 +184,21 @@ func (a *Accumulator) content() json.RawMessage {
 			content = append(content, b.raw...)
 			continue
 		}
-		content = append(content, `{"type":"`+b.kind+`","`+b.kind+`":`...)
-		content = append(appendString(content, string(b.text)), '}')
+		content = AppendTextBlock(content, b.kind, string(b.text), b.signature)
 	}
 	return append(content, ']')
+}
+
+// AppendTextBlock appends a content block of the kind text or reasoning, the
+// latter with its signature, if it has one (see Chunk.Signature).
+func AppendTextBlock(dst []byte, kind, text, signature string) []byte {
+	dst = append(dst, `{"type":"`+kind+`","`+kind+`":`...)
+	dst = appendString(dst, text)
+	if signature != "" {
+		dst = append(dst, `,"extras":{"signature":`...)
+		dst = append(appendString(dst, signature), '}')
+	}
+	return append(dst, '}')
 }
 
 // plus adds usage up; nil is none. The result shares nothing with u.

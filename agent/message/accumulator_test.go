@@ -28,6 +28,8 @@ func TestAccumulatorContent(t *testing.T) {
 		"interleaved thinking":  {[]Chunk{{Text: "a"}, {Reasoning: "r"}, {Text: "b"}}, `[{"type":"text","text":"a"},{"type":"reasoning","reasoning":"r"},{"type":"text","text":"b"}]`},
 		"media":                 {[]Chunk{{Text: "a"}, {Block: json.RawMessage(`{"type":"image","url":"u"}`)}}, `[{"type":"text","text":"a"},{"type":"image","url":"u"}]`},
 		"blocks of one index":   {[]Chunk{{Block: json.RawMessage(`{"type":"audio","data":"AA","index":0}`)}, {Block: json.RawMessage(`{"type":"audio","data":"BB","index":0}`)}}, `[{"type":"audio","data":"AABB","index":0}]`},
+		"signed reasoning":      {[]Chunk{{Reasoning: "a"}, {Signature: "s1"}, {Reasoning: "b"}, {Signature: "s2"}, {Text: "t"}}, `[{"type":"reasoning","reasoning":"a","extras":{"signature":"s1"}},{"type":"reasoning","reasoning":"b","extras":{"signature":"s2"}},{"type":"text","text":"t"}]`},
+		"a signature alone":     {[]Chunk{{Signature: "s"}, {Text: "t"}}, `[{"type":"reasoning","reasoning":"","extras":{"signature":"s"}},{"type":"text","text":"t"}]`},
 		"a call between text":   {[]Chunk{{Text: "a"}, {ToolCalls: []ToolCallChunk{{ID: "c", Name: "t"}}}, {Text: "b"}}, `"ab"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,9 @@ type Chunk struct {
 	// Text is appended to the content; Reasoning to the reasoning block.
 	Text      string
 	Reasoning string
+	// Signature ends the reasoning block: the provider's proof that the block is
+	// its own, to be given back with it. It is kept as {"extras":{"signature":…}}.
+	Signature string
 	// ToolCalls are pieces of tool calls.
 	ToolCalls []ToolCallChunk
 	// Block is a whole content block (image, audio, …).

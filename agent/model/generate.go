@@ -13,7 +13,7 @@ import (
 // readers and journaled, so that a task that runs again after a suspension or a
 // crash gets the recorded message, and the model isn't called again.
 func Generate(ctx agent.Context, m Model, req Request, opts ...Option) (message.Message, error) {
-	o := newOptions(opts)
+	o := newOptions(m, opts)
 	// Asked for outside of the step: a replay must count the ids alike.
 	fallback := ctx.NewID()
 	answer, err := agent.Step(ctx, o.step, func(step agent.StepContext) (message.Message, error) {
@@ -91,7 +91,7 @@ func (c *call) run() (message.Message, error) {
 		if attempt >= c.opts.retry.MaxAttempts || !retryable(c.ctx, c.opts.retry, err) {
 			return message.Message{}, c.fail(err)
 		}
-		if Sleep(c.ctx, delay(c.opts.retry, attempt)) != nil {
+		if Sleep(c.ctx, delay(c.opts.retry, attempt, err)) != nil {
 			return message.Message{}, c.fail(err)
 		}
 		if c.out != nil {

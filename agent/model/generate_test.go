@@ -108,7 +108,7 @@ func TestCallStreamsRetriesAndKeepsTheID(t *testing.T) {
 			clock := &stoppedClock{}
 			out := &record{}
 			c := &call{
-				ctx: WithClock(t.Context(), clock), model: &replies{tc.calls}, opts: newOptions(tc.opts), fallback: "fallback",
+				ctx: WithClock(t.Context(), clock), model: &replies{tc.calls}, opts: newOptions(nil, tc.opts), fallback: "fallback",
 				open: func(id string) sink { out.ID = id; return out },
 			}
 			got, err := c.run()
@@ -131,7 +131,7 @@ func TestCallDoesNotRetryOnceTheRunIsCancelled(t *testing.T) {
 	cancel()
 	m := &replies{[][]any{{text("", "a")}}}
 	out := &record{}
-	c := &call{ctx: ctx, model: m, opts: newOptions([]Option{Retry(agent.RetryPolicy{})}), open: func(string) sink { return out }}
+	c := &call{ctx: ctx, model: m, opts: newOptions(nil, []Option{Retry(agent.RetryPolicy{})}), open: func(string) sink { return out }}
 	_, err := c.run()
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, m.calls, "called once")
@@ -139,14 +139,14 @@ func TestCallDoesNotRetryOnceTheRunIsCancelled(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	require.False(t, newOptions(nil).quiet)
-	require.Equal(t, 1, newOptions(nil).retry.MaxAttempts)
-	require.Equal(t, 3, newOptions([]Option{Retry(agent.RetryPolicy{})}).retry.MaxAttempts)
-	require.True(t, newOptions([]Option{Tags("a", "nostream")}).quiet)
-	require.True(t, newOptions([]Option{Tags("langsmith:nostream")}).quiet)
-	require.True(t, newOptions([]Option{Unstreamed()}).whole)
+	require.False(t, newOptions(nil, nil).quiet)
+	require.Equal(t, 1, newOptions(nil, nil).retry.MaxAttempts)
+	require.Equal(t, 3, newOptions(nil, []Option{Retry(agent.RetryPolicy{})}).retry.MaxAttempts)
+	require.True(t, newOptions(nil, []Option{Tags("a", "nostream")}).quiet)
+	require.True(t, newOptions(nil, []Option{Tags("langsmith:nostream")}).quiet)
+	require.True(t, newOptions(nil, []Option{Unstreamed()}).whole)
 
-	o := newOptions([]Option{Metadata(map[string]json.RawMessage{"k": json.RawMessage(`1`)}), Metadata(map[string]json.RawMessage{"ls_provider": json.RawMessage(`"x"`)})})
+	o := newOptions(nil, []Option{Metadata(map[string]json.RawMessage{"k": json.RawMessage(`1`)}), Metadata(map[string]json.RawMessage{"ls_provider": json.RawMessage(`"x"`)})})
 	require.Equal(t, map[string]json.RawMessage{
 		"ls_model_type": json.RawMessage(`"chat"`), "ls_model_name": json.RawMessage(`"m"`),
 		"ls_provider": json.RawMessage(`"x"`), "k": json.RawMessage(`1`),
@@ -156,11 +156,11 @@ func TestOptions(t *testing.T) {
 
 func TestDelayGrowsUpToItsLimit(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, 500*time.Millisecond, delay(agent.RetryPolicy{}, 1))
-	require.Equal(t, 2*time.Second, delay(agent.RetryPolicy{}, 3))
-	require.Equal(t, 128*time.Second, delay(agent.RetryPolicy{}, 5000))
-	require.Equal(t, 3*time.Second, delay(agent.RetryPolicy{InitialInterval: time.Second, BackoffFactor: 3}, 2))
-	jittered := delay(agent.RetryPolicy{Jitter: true}, 1)
+	require.Equal(t, 500*time.Millisecond, delay(agent.RetryPolicy{}, 1, nil))
+	require.Equal(t, 2*time.Second, delay(agent.RetryPolicy{}, 3, nil))
+	require.Equal(t, 128*time.Second, delay(agent.RetryPolicy{}, 5000, nil))
+	require.Equal(t, 3*time.Second, delay(agent.RetryPolicy{InitialInterval: time.Second, BackoffFactor: 3}, 2, nil))
+	jittered := delay(agent.RetryPolicy{Jitter: true}, 1, nil)
 	require.GreaterOrEqual(t, jittered, 500*time.Millisecond)
 	require.Less(t, jittered, 1500*time.Millisecond)
 }
@@ -186,4 +186,38 @@ func TestSleepEndsWithTheContext(t *testing.T) {
 	require.NoError(t, Sleep(t.Context(), time.Microsecond))
 	require.False(t, Now(t.Context()).IsZero())
 	require.Equal(t, time.Unix(0, 0), Now(WithClock(t.Context(), &stoppedClock{})))
+}
+
+type askingError time.Duration
+
+func (askingError) Error() string               { return "wait" }
+func (e askingError) RetryAfter() time.Duration { return time.Duration(e) }
+
+func TestDelayHeedsTheProvidersWord(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		asked, limit, want time.Duration
+	}{
+		"longer than the backoff":  {asked: 7 * time.Second, want: 7 * time.Second},
+		"shorter than the backoff": {asked: time.Millisecond, want: 500 * time.Millisecond},
+		"beyond all reason":        {asked: time.Hour, want: 128 * time.Second},
+		"beyond the policy's":      {asked: time.Minute, limit: 20 * time.Second, want: 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := fmt.Errorf("call: %w", askingError(tc.asked))
+			require.Equal(t, tc.want, delay(agent.RetryPolicy{MaxInterval: tc.limit}, 1, err))
+		})
+	}
+}
+
+// retrying is a model with a policy of its own.
+type retrying struct{ replies }
+
+func (retrying) RetryPolicy() agent.RetryPolicy { return agent.RetryPolicy{MaxAttempts: 7} }
+
+func TestTheModelsRetryPolicyHoldsUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 7, newOptions(&retrying{}, nil).retry.MaxAttempts)
+	require.Equal(t, 2, newOptions(&retrying{}, []Option{Retry(agent.RetryPolicy{MaxAttempts: 2})}).retry.MaxAttempts)
 }

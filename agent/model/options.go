@@ -56,9 +56,15 @@ func Metadata(extra map[string]json.RawMessage) Option {
 // Unstreamed keeps the tokens off the stream: readers see the message whole, once the node returned it.
 func Unstreamed() Option { return func(o *options) { o.whole = true } }
 
-// Retry repeats a failing call, by default once only. Readers are told to forget
-// what they saw; the message keeps its id (decisions 7). Zero fields of the
-// policy stand for its defaults.
+// Retrying is what a Model that is worth repeating implements.
+type Retrying interface {
+	// RetryPolicy is what Generate does unless told otherwise by Retry.
+	RetryPolicy() agent.RetryPolicy
+}
+
+// Retry repeats a failing call, by default as the model's RetryPolicy says, once
+// only when it has none. Readers are told to forget what they saw; the message
+// keeps its id (decisions 7). Zero fields of the policy stand for its defaults.
 func Retry(p agent.RetryPolicy) Option {
 	return func(o *options) {
 		if p.MaxAttempts == 0 {
@@ -68,8 +74,11 @@ func Retry(p agent.RetryPolicy) Option {
 	}
 }
 
-func newOptions(opts []Option) *options {
+func newOptions(m Model, opts []Option) *options {
 	o := &options{step: "model", retry: agent.RetryPolicy{MaxAttempts: 1}}
+	if r, ok := m.(Retrying); ok {
+		Retry(r.RetryPolicy())(o)
+	}
 	for _, opt := range opts {
 		opt(o)
 	}

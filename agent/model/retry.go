@@ -32,8 +32,9 @@ func retryable(ctx context.Context, p agent.RetryPolicy, err error) bool {
 	return !errors.Is(err, context.Canceled)
 }
 
-// delay is the pause behind the n-th attempt, n from 1.
-func delay(p agent.RetryPolicy, n int) time.Duration {
+// delay is the pause behind the n-th attempt, n from 1. An error that knows better,
+// by a method RetryAfter() time.Duration, makes it longer, up to the policy's limit.
+func delay(p agent.RetryPolicy, n int, err error) time.Duration {
 	interval, factor, limit := p.InitialInterval, p.BackoffFactor, p.MaxInterval
 	if interval == 0 {
 		interval = 500 * time.Millisecond
@@ -51,6 +52,10 @@ func delay(p agent.RetryPolicy, n int) time.Duration {
 		}
 	}
 	pause := min(time.Duration(d), limit)
+	var asked interface{ RetryAfter() time.Duration }
+	if errors.As(err, &asked) {
+		pause = min(max(pause, asked.RetryAfter()), limit)
+	}
 	if p.Jitter {
 		pause += rand.N(time.Second)
 	}
