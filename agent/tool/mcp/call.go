@@ -1,0 +1,131 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// errSlowCall is the cause of a call that took too long.
+var errSlowCall = errors.New("mcp: call timed out")
+
+// UnknownOutcomeError says that a call may have taken effect, and that its result is lost.
+type UnknownOutcomeError struct {
+	Tool string // server.tool
+	Err  error
+}
+
+func (e *UnknownOutcomeError) Error() string {
+	return fmt.Sprintf("%s: %v; it isn't known whether the call took effect", e.Tool, e.Err)
+}
+func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
+
+// call calls a tool. A call that surely didn't arrive is made once more over a
+// new connection, and so is one whose outcome is unknown if the tool may be
+// called twice. Errors are for the model, but for the context's own.
+func (s *Server) call(parent context.Context, t *Tool, params *sdk.CallToolParams, progress func(Progress)) (*sdk.CallToolResult, error) {
+	ctx, cancel := context.WithTimeoutCause(parent, s.cfg.Timeout, errSlowCall)
+	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(s.life, func() { end(ErrClosed) })()
+
+	token, done := s.progress.add(progress)
+	defer done()
+	params.SetProgressToken(token)
+
+	for repeated := false; ; repeated = true {
+		conn, err := s.connection(ctx)
+		if err != nil {
+			return nil, s.notReached(parent, ctx, t, err)
+		}
+		callCtx, way := withDelivery(ctx)
+		res, err := conn.session.CallTool(callCtx, params)
+		if err == nil {
+			s.works()
+			return res, nil
+		}
+		again, err := s.judge(parent, ctx, conn, t, way, err)
+		if !again || repeated {
+			return nil, s.hide.err(err)
+		}
+		s.cfg.Logger.Info("MCP call is made again", "tool", t.remote, "error", s.hide.err(err))
+	}
+}
+
+// notReached tells of a call for which there was no connection.
+func (s *Server) notReached(parent, ctx context.Context, t *Tool, err error) error {
+	switch {
+	case parent.Err() != nil:
+		return context.Cause(parent)
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errSlowCall):
+		return fmt.Errorf("%s was not called: no connection to the server within %s", t.Ref(), s.cfg.Timeout)
+	}
+	return fmt.Errorf("%s was not called: %w", t.Ref(), err)
+}
+
+// judge says what a failed call means: whether to make it again, and the error for when it isn't.
+func (s *Server) judge(parent, ctx context.Context, conn *connection, t *Tool, way *delivery, err error) (again bool, told error) {
+	if parent.Err() != nil {
+		return false, context.Cause(parent)
+	}
+	if ctx.Err() != nil {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, errSlowCall) {
+			cause = fmt.Errorf("no answer within %s", s.cfg.Timeout)
+		}
+		return false, &UnknownOutcomeError{t.Ref(), cause}
+	}
+	status := int(way.status.Load())
+	if fault := conn.broken(); fault != nil { // the same call would break the next one, too
+		s.drop(conn)
+		return false, &UnknownOutcomeError{t.Ref(), fault}
+	}
+	var rpc *jsonrpc.Error
+	isRPC := errors.As(err, &rpc) && rpc.Code != codeRejected
+	switch {
+	case expired(status, err):
+		s.drop(conn)
+		return true, fmt.Errorf("%s was not called: the server has ended the session", t.Ref())
+	case isRPC: // the server's word on the call
+		s.works()
+		return false, fmt.Errorf("%s: %s", t.Ref(), rpc.Message)
+	case !way.sent.Load():
+		s.drop(conn)
+		return true, fmt.Errorf("%s was not called: %w", t.Ref(), conn.explain(err))
+	case status != 0 && (status < 200 || status > 299):
+		return t.repeatable() && status >= 500, &UnknownOutcomeError{t.Ref(), fmt.Errorf("the server answered %d %s", status, http.StatusText(status))}
+	case lost(err) || !conn.alive():
+		err = conn.explain(errLost)
+		if !conn.alive() || conn.child != nil {
+			s.drop(conn)
+		}
+		return t.repeatable(), &UnknownOutcomeError{t.Ref(), err}
+	}
+	return false, fmt.Errorf("%s took place, but the server's answer is no tool result: %w", t.Ref(), err)
+}
+
+var errLost = errors.New("the connection was lost during the call")
+
+// codeRejected marks, in the SDK, an error of the transport about one message.
+const codeRejected = -32005
+
+// expired reports whether the server doesn't know the session any more: 404 by
+// the protocol, 400 in the wild.
+func expired(status int, err error) bool {
+	if errors.Is(err, sdk.ErrSessionMissing) || status == http.StatusNotFound {
+		return true
+	}
+	return status == http.StatusBadRequest && strings.Contains(strings.ToLower(err.Error()), "session")
+}
+
+// lost reports whether an answer can't come any more.
+func lost(err error) bool {
+	return errors.Is(err, sdk.ErrConnectionClosed) ||
+		strings.Contains(err.Error(), "terminated without response") // the SDK has no value for it
+}
