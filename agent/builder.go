@@ -33,7 +33,7 @@ func NewGraph[S any](name string, opts ...GraphOption) *Builder[S] {
 	for _, o := range opts {
 		o(g)
 	}
-	b := &Builder[S]{g: g, dec: newDecoder(g.stateType)}
+	b := &Builder[S]{g: g, dec: newDecoder(reflect.TypeFor[S]())}
 	if g.stateType.Kind() != reflect.Struct {
 		b.errs = append(b.errs, fmt.Errorf("agent: state of graph %q: %s is not a struct", name, g.stateType))
 	}
@@ -42,7 +42,7 @@ func NewGraph[S any](name string, opts ...GraphOption) *Builder[S] {
 
 // Node adds a node that gets the state.
 func (b *Builder[S]) Node(name string, fn func(ctx Context, s S) (Update, error), opts ...NodeOption) *Builder[S] {
-	b.add(&node{name: name, inputType: b.g.stateType, run: func(ctx Context, in taskInput) (Update, error) {
+	b.add(&node{name: name, inputType: b.dec.typ, run: func(ctx Context, in taskInput) (Update, error) {
 		var s S
 		if err := b.dec.decode(in, &s); err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func NodeOf[In, S any](b *Builder[S], name string, fn func(ctx Context, in In) (
 
 // Subgraph adds a compiled graph as a node; it shares the state keys of equal name.
 func (b *Builder[S]) Subgraph(name string, child *Graph, opts ...NodeOption) *Builder[S] {
-	b.add(&node{name: name, inputType: b.g.stateType, child: child, run: func(ctx Context, in taskInput) (Update, error) {
+	b.add(&node{name: name, inputType: b.dec.typ, child: child, run: func(ctx Context, in taskInput) (Update, error) {
 		return runSubgraph(ctx, child, in)
 	}}, opts)
 	return b
@@ -116,13 +116,19 @@ func (b *Builder[S]) Branch(from string, choose func(s S) string, targets ...str
 
 // BranchTo is Branch for several targets and Sends.
 func (b *Builder[S]) BranchTo(from string, choose func(ctx Context, s S) ([]Target, error), targets ...string) *Builder[S] {
+	return BranchOf(b, from, choose, targets...)
+}
+
+// BranchOf is BranchTo with the state decoded as In, for keys that S doesn't have (ExtraState).
+func BranchOf[In, S any](b *Builder[S], from string, choose func(ctx Context, in In) ([]Target, error), targets ...string) *Builder[S] {
 	b.changed()
+	dec := newDecoder(reflect.TypeFor[In]())
 	b.g.branches[from] = append(b.g.branches[from], &branch{from: from, targets: targets, choose: func(ctx Context, in taskInput) ([]Target, error) {
-		var s S
-		if err := b.dec.decode(in, &s); err != nil {
+		var v In
+		if err := dec.decode(in, &v); err != nil {
 			return nil, err
 		}
-		return choose(ctx, s)
+		return choose(ctx, v)
 	}})
 	return b
 }

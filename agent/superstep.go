@@ -18,11 +18,7 @@ func (l *loop) superstep(ctx context.Context) *end {
 	if ctx.Err() != nil {
 		return l.cutOff()
 	}
-	limit := l.r.exec.Config.RecursionLimit
-	if limit <= 0 {
-		limit = DefaultRecursionLimit
-	}
-	if l.steps >= limit {
+	if limit := l.r.exec.Config.recursionLimit(); l.steps >= limit {
 		return failed(&RecursionError{Limit: limit})
 	}
 	s := l.newSuperstep()
