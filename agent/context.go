@@ -32,6 +32,8 @@ type Context interface {
 	// NewID returns an id that is the same each time this task asks for the n-th one.
 	NewID() string
 	task() *taskContext
+	// journal is where the context's steps are kept.
+	journal() *stepScope
 }
 
 // ContextOf decodes the run's static context; the zero value when there is none.
@@ -50,5 +52,5 @@ func ContextOf[T any](ctx Context) (T, error) {
 // editContext is the Context of conditional edges that are evaluated outside of a run (state updates).
 func editContext(ctx context.Context, threadID string, cfg Config, clock Clock, t *plannedTask) Context {
 	exec := Execution{ThreadID: threadID, Config: cfg, Clock: clock}
-	return &taskContext{Context: ctx, exec: &exec, planned: t}
+	return newTaskContext(ctx, &exec, t)
 }

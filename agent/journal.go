@@ -1,12 +1,8 @@
 package agent
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 )
 
@@ -21,28 +17,30 @@ type journaled struct {
 	StepRecord
 	// recorded is set on a failure that the node has lived with: it is returned again.
 	recorded bool
-	// pass is the attempt of the task that the record is from.
-	pass int
+	// pass is the attempt of a task that the record is from.
+	pass *taskContext
 }
 
-// journal holds the steps of a task over its attempts.
+// journal holds the steps of an origin over the attempts of its tasks.
 type journal struct {
 	mu     sync.Mutex
 	loaded bool
 	steps  map[stepKey]journaled
+	// busy are the steps under way, where several tasks share the journal.
+	busy map[stepKey]chan struct{}
 }
 
-// load reads what earlier runs of the task have journaled.
-func (j *journal) load(c *taskContext) error {
+// load reads what earlier runs have journaled under the scope's origin.
+func (j *journal) load(s *stepScope) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.loaded {
 		return nil
 	}
+	c := s.task
 	j.steps = map[stepKey]journaled{}
-	_, carried := c.loop.cp.Origins[c.planned.id]
-	if c.run.mayHaveRun() || carried {
-		records, err := c.exec.Reader.Steps(c, c.planned.origin)
+	if s.mayBeStored() {
+		records, err := c.exec.Reader.Steps(c, s.origin)
 		if err != nil {
 			if c.Err() == nil {
 				c.loop.r.fail(fmt.Errorf("agent: read journal: %w", err))
@@ -72,7 +70,7 @@ func (j *journal) put(key stepKey, rec journaled) {
 
 // failures returns the steps that failed in an attempt whose node went on and
 // suspends: another pass must go the same way.
-func (j *journal) failures(pass int) []StepRecord {
+func (j *journal) failures(pass *taskContext) []StepRecord {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var failed []StepRecord
@@ -85,23 +83,3 @@ func (j *journal) failures(pass int) []StepRecord {
 }
 
 var errNotStored = errors.New("agent: the run has lost its store")
-
-// journal stores a step record before the node goes on.
-func (c *taskContext) journal(key stepKey, rec journaled) error {
-	c.run.journal.put(key, rec)
-	c.loop.r.commit(context.WithoutCancel(c), &Commit{Steps: []StepRecord{rec.StepRecord}})
-	if c.loop.r.broken() != nil {
-		return errNotStored
-	}
-	return nil
-}
-
-// idempotencyKey is the step's key for the outside world (decisions 6).
-func (c *taskContext) idempotencyKey(key stepKey) string {
-	var all []byte
-	for _, part := range []string{c.exec.ThreadID, c.planned.origin, key.name, strconv.Itoa(key.occurrence)} {
-		all = appendString(all, part)
-	}
-	sum := sha256.Sum256(all)
-	return hex.EncodeToString(sum[:16])
-}

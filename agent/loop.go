@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"sync"
 )
 
 // breakpointSeen is the pseudo node whose seen versions tell what changed since
@@ -64,6 +65,10 @@ type loop struct {
 	viewOf *Checkpoint
 	// pend is what the next commit stores.
 	pend Commit
+	// claims are the tasks of the superstep of claimsOf that claimed something.
+	claiming sync.Mutex
+	claims   map[string]string
+	claimsOf string
 }
 
 func (r *run) loop(g *Graph, ns string, caller *taskContext) *loop {

@@ -57,6 +57,8 @@ type run struct {
 	// replayFrom is the checkpoint that a replay started from; nested
 	// graphs with state of their own start from their state at that point.
 	replayFrom string
+	// journals are those of origins that tasks share.
+	journals map[string]*journal
 }
 
 func newRun(exec *Execution, cancel context.CancelCauseFunc) *run {

@@ -63,7 +63,7 @@ func Step[T any](ctx Context, name string, fn func(ctx StepContext) (T, error), 
 	if o.atMostOnce {
 		o.result = answerSchema(reflect.TypeFor[T]())
 	}
-	raw, err := ctx.task().step(name, o, func(sc StepContext) (json.RawMessage, error) {
+	raw, err := ctx.journal().step(name, o, func(sc StepContext) (json.RawMessage, error) {
 		v, err := fn(sc)
 		if err != nil {
 			return nil, err
@@ -101,23 +101,12 @@ func unknownOutcomeSchema(result json.RawMessage) json.RawMessage {
 }
 
 // step carries out a durable step (spec/runtime.md 9.1).
-func (c *taskContext) step(name string, o stepOptions, fn func(StepContext) (json.RawMessage, error)) (json.RawMessage, error) {
-	if c.loop == nil {
-		return nil, fmt.Errorf("agent: step %q outside of a run", name)
-	}
-	c.mu.Lock()
-	if c.steps == nil {
-		c.steps = map[string]int{}
-	}
-	key := stepKey{name: name, occurrence: c.steps[name]}
-	c.steps[name]++
-	c.mu.Unlock()
-
-	j := &c.run.journal
-	if err := j.load(c); err != nil {
+func (s *stepScope) step(name string, o stepOptions, fn func(StepContext) (json.RawMessage, error)) (json.RawMessage, error) {
+	key, rec, release, err := s.enter(name)
+	if err != nil {
 		return nil, err
 	}
-	rec := j.get(key)
+	defer release()
 	switch rec.Status {
 	case StepDone:
 		return rec.Result, nil
@@ -127,26 +116,25 @@ func (c *taskContext) step(name string, o stepOptions, fn func(StepContext) (jso
 		}
 	case StepStarted:
 		if o.atMostOnce {
-			raw, again, err := c.askOutcome(key, rec, o.result)
+			raw, again, err := s.askOutcome(key, rec, o.result)
 			if !again {
 				return raw, err
 			}
 		}
 	}
-	rec.Origin, rec.Name, rec.Occurrence = c.planned.origin, key.name, key.occurrence
 	rec.Attempt++
-	rec.pass = c.attempt
-	return c.runStep(key, rec, o, fn)
+	return s.runStep(key, rec, o, fn)
 }
 
 // runStep calls the step's function and journals what comes of it.
-func (c *taskContext) runStep(key stepKey, rec journaled, o stepOptions, fn func(StepContext) (json.RawMessage, error)) (json.RawMessage, error) {
+func (s *stepScope) runStep(key stepKey, rec journaled, o stepOptions, fn func(StepContext) (json.RawMessage, error)) (json.RawMessage, error) {
+	c := s.task
 	if err := c.Err(); err != nil {
 		return nil, context.Cause(c)
 	}
 	if o.atMostOnce { // written ahead, so that a crash is noticed
 		rec.Status, rec.Result, rec.Error = StepStarted, nil, nil
-		if err := c.journal(key, rec); err != nil {
+		if err := s.record(key, rec); err != nil {
 			return nil, err
 		}
 	}
@@ -156,10 +144,10 @@ func (c *taskContext) runStep(key stepKey, rec journaled, o stepOptions, fn func
 		stop := expire(ctx, c.exec.Clock, o.timeout, cancel, errStepExpired)
 		defer stop()
 	}
-	raw, err := fn(&stepContext{Context: ctx, key: c.idempotencyKey(key), attempt: rec.Attempt})
+	raw, err := fn(&stepContext{Context: ctx, key: s.idempotencyKey(key), attempt: rec.Attempt})
 	if err == nil {
 		rec.Status, rec.Result, rec.Error = StepDone, raw, nil
-		return raw, c.journal(key, rec)
+		return raw, s.record(key, rec)
 	}
 	if ctx.Err() != nil && o.atMostOnce {
 		return nil, err // cut off: it stays started
@@ -171,11 +159,11 @@ func (c *taskContext) runStep(key stepKey, rec journaled, o stepOptions, fn func
 	if o.atMostOnce { // known to have failed: without an error on record another attempt runs it again
 		known := rec
 		known.Error = nil
-		if jerr := c.journal(key, known); jerr != nil {
+		if jerr := s.record(key, known); jerr != nil {
 			return nil, jerr
 		}
 	}
-	c.run.journal.put(key, rec)
+	s.steps.put(key, rec)
 	return nil, err
 }
 
@@ -183,10 +171,10 @@ var errStepExpired = errors.New("agent: step timeout")
 
 // askOutcome asks a person about a step that was started and never ended. again
 // says that it is to run; result is the schema of what it could have returned.
-func (c *taskContext) askOutcome(key stepKey, rec journaled, result json.RawMessage) (raw json.RawMessage, again bool, err error) {
-	answer, err := c.ask(
-		unknownOutcome{Type: "unknown_outcome", Step: key.name, IdempotencyKey: c.idempotencyKey(key)},
-		interruptOptions{name: fmt.Sprintf("step:%s:%d:%d", key.name, key.occurrence, rec.Attempt), schema: unknownOutcomeSchema(result)})
+func (s *stepScope) askOutcome(key stepKey, rec journaled, result json.RawMessage) (raw json.RawMessage, again bool, err error) {
+	answer, err := s.task.ask(
+		unknownOutcome{Type: "unknown_outcome", Step: key.name, IdempotencyKey: s.idempotencyKey(key)},
+		interruptOptions{name: s.question(key, rec.Attempt), schema: unknownOutcomeSchema(result)})
 	if err != nil {
 		return nil, false, err
 	}
@@ -203,7 +191,7 @@ func (c *taskContext) askOutcome(key stepKey, rec journaled, result json.RawMess
 		return nil, true, nil
 	case "done":
 		rec.Status, rec.Result = StepDone, orNull(decision.Result)
-		return rec.Result, false, c.journal(key, rec)
+		return rec.Result, false, s.record(key, rec)
 	case "fail":
 		if decision.Message == "" {
 			decision.Message = fmt.Sprintf("Step %q was given up", key.name)

@@ -30,7 +30,9 @@ type taskContext struct {
 	// described are the messages of DescribeMessage by id.
 	described map[string]MessageOptions
 	asks      asks
-	steps     map[string]int // calls of each step
+	// own is the journal of the task; shared are those that it used beside it.
+	own    stepScope
+	shared []*stepScope
 	// calls counts nested graphs; pend is what they left to commit.
 	calls   int
 	pend    Commit
@@ -39,12 +41,21 @@ type taskContext struct {
 
 // context makes the Context of an attempt.
 func (l *loop) context(ctx context.Context, t *taskRun, attempt int) *taskContext {
-	c := &taskContext{Context: ctx, exec: l.r.exec, planned: t.planned, attempt: attempt, loop: l, run: t}
+	c := newTaskContext(ctx, l.r.exec, t.planned)
+	c.attempt, c.loop, c.run = attempt, l, t
 	c.meta = sync.OnceValue(c.messageMeta)
+	c.own.steps = &t.journal
+	return c
+}
+
+func newTaskContext(ctx context.Context, exec *Execution, planned *plannedTask) *taskContext {
+	c := &taskContext{Context: ctx, exec: exec, planned: planned}
+	c.own = stepScope{task: c, origin: planned.origin}
 	return c
 }
 
 func (c *taskContext) task() *taskContext  { return c }
+func (c *taskContext) journal() *stepScope { return &c.own }
 func (c *taskContext) ThreadID() string    { return c.exec.ThreadID }
 func (c *taskContext) RunID() string       { return c.exec.RunID }
 func (c *taskContext) TaskID() string      { return c.planned.id }
@@ -103,7 +114,9 @@ func (c *taskContext) close(res *taskResult) {
 	switch {
 	case c.asks.suspended:
 		res.kind = taskSuspended
-		res.pend.Steps = append(res.pend.Steps, c.run.journal.failures(c.attempt)...)
+		for _, s := range append([]*stepScope{&c.own}, c.shared...) {
+			res.pend.Steps = append(res.pend.Steps, s.steps.failures(c)...)
+		}
 	case c.stopped:
 		res.kind = taskStopped
 	}
