@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -48,6 +49,7 @@ func NewChecker(raw json.RawMessage) (*Checker, error) {
 }
 
 // Issues returns one issue per fault of a value, without InterruptID; none when it fits the schema.
+// Of alternatives (oneOf, anyOf) that a constant property tells apart it gives the faults of the one that was meant.
 func (c *Checker) Issues(value json.RawMessage) []Issue {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
 	if err != nil {
@@ -59,17 +61,15 @@ func (c *Checker) Issues(value json.RawMessage) []Issue {
 	}
 	printer := textmessage.NewPrinter(language.English)
 	var issues []Issue
-	var collect func(*jsonschema.ValidationError)
-	collect = func(e *jsonschema.ValidationError) {
-		if len(e.Causes) == 0 {
-			issues = append(issues, Issue{Path: jsonPointer(e.InstanceLocation), Message: e.ErrorKind.LocalizedString(printer)})
-			return
+	for _, f := range faults(invalid) {
+		issue := Issue{Path: jsonPointer(f.at), Message: f.text}
+		if f.text == "" {
+			issue.Message = f.kind.LocalizedString(printer)
 		}
-		for _, cause := range e.Causes {
-			collect(cause)
+		if !slices.Contains(issues, issue) {
+			issues = append(issues, issue)
 		}
 	}
-	collect(invalid)
 	return issues
 }
 
