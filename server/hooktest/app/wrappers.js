@@ -78,3 +78,19 @@ export function durableReplay() {
   };
   return wrapper;
 }
+
+/**
+ * Holds the streams of a page's content back until release(); the one that tells of
+ * runs and questions passes. So a test decides which of a page's two streams is read first.
+ */
+export function held() {
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  return {
+    release,
+    async fetch(input, init) {
+      if (isStream(input) && JSON.parse(init.body).channels.includes("values")) await released;
+      return fetch(input, init);
+    },
+  };
+}

@@ -1,7 +1,10 @@
 // Builds the pages, starts one browser and a server per set of agents, and runs
-// the test files against them. Arguments choose files; none: all.
-import { execFileSync, spawn } from "node:child_process";
+// the test files against them. Arguments choose files; none: all. HOOKTEST_ONLY
+// chooses tests by a pattern, HOOKTEST_BUILT=1 takes the pages as they are.
+import { execFileSync } from "node:child_process";
 import { readdir } from "node:fs/promises";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
 import { chromium } from "playwright-core";
 import { build } from "vite";
 import { flags, executable } from "./chromium.mjs";
@@ -11,7 +14,7 @@ import { serveFiles } from "./files.mjs";
 const here = new URL(".", import.meta.url).pathname;
 const chosen = process.argv.slice(2);
 const all = (await readdir(here)).filter((file) => file.endsWith(".test.mjs")).sort();
-const files = chosen.length ? all.filter((file) => chosen.some((name) => file.startsWith(name))) : all;
+const files = (chosen.length ? all.filter((file) => chosen.some((name) => file.startsWith(name))) : all).map((file) => here + file);
 
 if (!process.env.HOOKTEST_BUILT) await build({ configFile: `${here}../vite.config.js`, logLevel: "warn" });
 const pages = await serveFiles(`${here}../node_modules/.pages`);
@@ -26,22 +29,36 @@ for (const name of ["react", "svelte"]) {
 const browser = await chromium.launchServer({ executablePath: executable, args: flags });
 const servers = {};
 for (const set of ["conformance-react", "conformance-svelte", "bench", "demo"]) servers[set] = await start(["--agents", set, "--ephemeral"]);
+const urls = (of) => JSON.stringify(Object.fromEntries(Object.entries(of).map(([name, { url }]) => [name, url])));
+Object.assign(process.env, {
+  HOOKTEST_BROWSER: browser.wsEndpoint(),
+  HOOKTEST_PAGES: pages.url,
+  HOOKTEST_EXAMPLES: urls(examples),
+  HOOKTEST_SERVERS: urls(servers),
+});
 
-const tests = spawn(
-  process.execPath,
-  ["--test", "--test-concurrency=3", "--test-reporter=spec", ...(process.env.HOOKTEST_ONLY ? [`--test-name-pattern=${process.env.HOOKTEST_ONLY}`] : []), ...files.map((file) => here + file)],
-  {
-    stdio: "inherit",
-    env: {
-      ...process.env,
-      HOOKTEST_BROWSER: browser.wsEndpoint(),
-      HOOKTEST_PAGES: pages.url,
-      HOOKTEST_EXAMPLES: JSON.stringify(Object.fromEntries(Object.entries(examples).map(([name, e]) => [name, e.url]))),
-      HOOKTEST_SERVERS: JSON.stringify(Object.fromEntries(Object.entries(servers).map(([set, s]) => [set, s.url]))),
-    },
-  },
-);
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => tests.kill(signal));
-const code = await new Promise((resolve) => tests.once("exit", resolve));
+const tries = Number(process.env.HOOKTEST_TRIES ?? 2);
+let left = files;
+for (let attempt = 1; left.length > 0 && attempt <= tries; attempt++) {
+  const { failed, names } = await attemptAll(left);
+  for (const name of names) console.log(`failed in try ${attempt} of ${tries}: ${name}`);
+  left = failed;
+}
 await Promise.all([browser.close(), pages.close(), ...Object.values(examples).map((e) => e.close()), ...Object.values(servers).map((s) => s.stop())]);
-process.exit(code ?? 1);
+process.exit(left.length > 0 ? 1 : 0);
+
+/** Runs test files; returns those in which a test failed, and the names of the tests. */
+async function attemptAll(list) {
+  const failed = new Set();
+  const names = [];
+  const pattern = process.env.HOOKTEST_ONLY;
+  const events = run({ files: list, concurrency: 3, ...(pattern ? { testNamePatterns: [pattern] } : {}) });
+  events.on("test:fail", ({ name, file, details }) => {
+    failed.add(list.find((known) => known === file) ?? list.find((known) => name.includes(known)) ?? file);
+    if (details.error?.failureType !== "subtestsFailed") names.push(`${name} (${file?.replace(here, "") ?? "?"})`);
+  });
+  const report = events.compose(new spec());
+  report.pipe(process.stdout, { end: false });
+  await new Promise((resolve, reject) => report.once("end", resolve).once("error", reject));
+  return { failed: [...failed], names };
+}

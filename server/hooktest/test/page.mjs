@@ -2,6 +2,7 @@
 // what they asked of the server.
 import assert from "node:assert/strict";
 import { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
 const servers = JSON.parse(process.env.HOOKTEST_SERVERS);
@@ -26,10 +27,16 @@ export async function openTab(t) {
   return tab;
 }
 
-/** A tab with the test pages, closed after the test. */
+const idle = new Map(); // library → pages that tests have left
+
+/** A tab with the test pages, which another test takes over later. */
 export async function openPage(t, { library = "react" } = {}) {
-  const page = new Page(await openTab(t));
-  await page.load(library);
+  let page = idle.get(library)?.pop();
+  if (!page) {
+    page = new Page(await shared.newPage(), library);
+    await page.load();
+  }
+  t.after(() => page.leave());
   return page;
 }
 
@@ -37,16 +44,26 @@ class Page {
   requests = [];
   errors = [];
 
-  constructor(tab) {
-    this.tab = tab;
+  constructor(tab, library) {
+    Object.assign(this, { tab, library });
     tab.on("request", (r) => this.requests.push({ method: r.method(), path: new URL(r.url()).pathname, body: r.postData() }));
     tab.on("pageerror", (error) => this.errors.push(error));
     if (process.env.HOOKTEST_DEBUG) tab.on("console", (m) => console.log("console:", m.text()));
   }
 
-  async load(library = "react") {
-    await this.tab.goto(`${pages}/${library}.html`);
+  async load() {
+    await this.tab.goto(`${pages}/${this.library}.html`);
     await this.tab.waitForFunction(() => window.pages);
+  }
+
+  /** Unmounts all, and leaves the tab to the next test. A page that threw is a failure. */
+  async leave() {
+    const { errors } = this;
+    const clean = await Promise.race([this.tab.evaluate(() => window.pages.reset()).then(() => true, () => false), sleep(10_000, false)]);
+    Object.assign(this, { errors: [], requests: [] });
+    if (!clean || errors.length > 0) await this.tab.close();
+    else idle.set(this.library, [...(idle.get(this.library) ?? []), this]);
+    assert.deepEqual(errors, [], "errors of the page");
   }
 
   /** Mounts a component under a name; see app/react/chat.jsx for its props. */
@@ -78,6 +95,16 @@ class View {
   update(props) {
     this.props = { ...this.props, ...props };
     return this.tab.evaluate(([n, p]) => window.pages.update(n, p), [this.name, this.props]);
+  }
+
+  /** Looks at the document in every frame from the next on; look is a function of the page. */
+  watch(look) {
+    return this.tab.evaluate(([name, source]) => window.watchFrames(name, new Function(`return (${source})()`)), [this.name, String(look)]);
+  }
+
+  /** Ends a watch: what each frame since then showed. */
+  frames() {
+    return this.tab.evaluate((name) => window.stopFrames(name), this.name);
   }
 
   unmount() {
@@ -159,7 +186,7 @@ class View {
         const notes = await this.tab.evaluate(() => window.notes.slice(-30));
         assert.fail(`not within ${timeout} ms: ${what}; shown: ${JSON.stringify(shown)}; notes: ${JSON.stringify(notes)}; errors: ${this.page.errors.join("; ")}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
     }
   }
 
@@ -181,7 +208,7 @@ class View {
     const end = Date.now() + 5_000;
     while (!(await this.labels()).includes(LOADING)) {
       if (Date.now() > end) assert.fail("never showed Loading...");
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await sleep(10);
     }
   }
 }
@@ -203,6 +230,6 @@ export async function stays(view, what, condition, ms) {
   while (Date.now() < end) {
     const shown = await view.read();
     if (!condition(shown)) assert.fail(`${what}; shown: ${JSON.stringify(shown)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
   }
 }

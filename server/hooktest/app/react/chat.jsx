@@ -1,53 +1,20 @@
 // One page that shows everything useStream returns.
 import { STREAM_CONTROLLER, useMessageMetadata, useStream, useSubmissionQueue } from "@langchain/react";
-import { Client } from "@langchain/langgraph-sdk";
 import { useEffect, useRef } from "react";
+import { makeOptions } from "../options.js";
+import { countSubscriptions } from "../scoped.js";
 import { useOpenQuestions } from "./answered.js";
 import { Panel } from "./panels.jsx";
-import { countSubscriptions } from "./scoped.js";
 
-/** The options of useStream for a page's props; what isn't JSON is chosen by name. */
-export function useOptions(name, props) {
+/** The options of useStream: the same object's parts in every render. */
+export function useOptions(props) {
   const made = useRef(null);
-  made.current ??= {
-    ...(props.client
-      ? {
-          client: new Client({
-            apiUrl: props.api,
-            apiKey: null,
-            onRequest: (url, init) => {
-              window.note("onRequest", url.pathname, typeof init);
-              return init;
-            },
-          }),
-        }
-      : { apiUrl: props.api }),
-    ...(props.wrapper ? { fetch: window.wrappers[props.wrapper].fetch } : {}),
-    ...(props.tools ? { tools: headlessTools(props.tools) } : {}),
-    onTool: (event) => window.note("tool", toolEvent(event)),
-    onReconnect: () => window.note("reconnect"),
-    onThreadId: (id) => window.note("threadId", id),
-    onCreated: (run) => window.note("created", run.runId ?? run.run_id),
-    onCompleted: () => window.note("completed"),
-  };
-  return { ...made.current, assistantId: props.graph, threadId: props.thread, ...props.options };
-}
-
-function headlessTools(how) {
-  const execute = async () => {
-    if (how === "throws") throw new Error("GPS unavailable");
-    return { latitude: 37.7749, longitude: -122.4194 };
-  };
-  return [{ tool: { name: "get_location" }, execute }];
-}
-
-function toolEvent({ phase, name, result, error }) {
-  const detail = error ? `:${error.message}` : result === undefined ? "" : `:${JSON.stringify(result)}`;
-  return `${phase}:${name}${detail}`;
+  made.current ??= makeOptions(props);
+  return { ...made.current, threadId: props.thread };
 }
 
 export function Chat({ name, ...props }) {
-  const stream = useStream(useOptions(name, props));
+  const stream = useStream(useOptions(props));
   return <View name={name} stream={stream} panels={props.panels} />;
 }
 

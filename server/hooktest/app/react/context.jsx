@@ -4,7 +4,7 @@ import { Component } from "react";
 import { View, useOptions } from "./chat.jsx";
 
 export function ContextChat({ name, ...props }) {
-  const options = useOptions(name, props);
+  const options = useOptions(props);
   return (
     <StreamProvider {...options}>
       <Shared name={name} />

@@ -3,15 +3,7 @@ import {
   useChannel, useChannelEffect, useExtension, useMessageMetadata, useMessages, useToolCalls, useValues,
 } from "@langchain/react";
 import { useEffect } from "react";
-
-/** Finds what a panel looks at: a subagent by name or place, a subgraph by place, a namespace. */
-function target(stream, { subagent, subgraph, namespace }) {
-  const agents = [...stream.subagents.values()];
-  if (typeof subagent === "string") return agents.find((a) => a.name === subagent);
-  if (typeof subagent === "number") return agents[subagent];
-  if (typeof subgraph === "number") return [...stream.subgraphs.values()][subgraph];
-  return namespace;
-}
+import { isScoped, target } from "../target.js";
 
 const kinds = {
   messages: ({ stream, panel }) =>
@@ -35,7 +27,6 @@ const kinds = {
 
 export function Panel({ stream, panel }) {
   const Kind = kinds[panel.kind];
-  const scoped = panel.subagent !== undefined || panel.subgraph !== undefined;
-  if (scoped && !target(stream, panel)) return null;
+  if (isScoped(panel) && !target(stream, panel)) return null;
   return <pre data-panel={panel.id}><Kind stream={stream} panel={panel} /></pre>;
 }

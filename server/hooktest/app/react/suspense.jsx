@@ -20,5 +20,5 @@ function Fallback({ name }) {
 }
 
 function Content({ name, ...props }) {
-  return <Fields name={name} stream={useSuspenseStream(useOptions(name, props))} />;
+  return <Fields name={name} stream={useSuspenseStream(useOptions(props))} />;
 }
