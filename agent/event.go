@@ -117,6 +117,9 @@ type RunStart struct {
 	Tags           []string                   `json:"tags,omitempty"`
 	// Input is the raw input, for the "events" mode. May be null.
 	Input json.RawMessage `json:"input,omitempty"`
+	// Unbegun is set when the run was dropped before it began: only its end
+	// follows. Who reads the run alone is shown neither.
+	Unbegun bool `json:"unbegun,omitempty"`
 }
 
 // RunFinish is the payload of RunFinished.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/stream/frame"
@@ -54,7 +55,7 @@ func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]fr
 	}
 	if run != nil {
 		all = append(all,
-			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunStarted, At: run.StartedAt.UnixMilli(), Payload: agent.RunStart{GraphID: run.GraphID}}},
+			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunStarted, At: begun(run).UnixMilli(), Payload: agent.RunStart{GraphID: run.GraphID}}},
 			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunFinished, At: run.EndedAt.UnixMilli(), Payload: finishOf(run)}})
 	}
 	project := protocol.New(r.track.options)
@@ -93,6 +94,15 @@ func (r *eventReader) newestRun(ctx context.Context) (*thread.Run, error) {
 		return nil, fmt.Errorf("stream: runs of thread %s: %w", r.track.log.threadID, err)
 	}
 	return &run, nil
+}
+
+// begun is when the events of a run begin: one that was dropped before it began
+// says all that it says at its end.
+func begun(run *thread.Run) time.Time {
+	if run.StartedAt.IsZero() {
+		return run.EndedAt
+	}
+	return run.StartedAt
 }
 
 // finishOf is how a run ended, as its row tells.

@@ -201,6 +201,8 @@ func (t *threadReader) nextRun(ctx context.Context) (status, error) {
 		t.pos = entries[0].Pos
 	case err != nil:
 		return waiting, fmt.Errorf("stream: run %s: %w", entries[0].RunID, err)
+	case run.Status.Ended() && run.StartedAt.IsZero(): // dropped before it began
+		t.pos = entries[0].Pos
 	default:
 		t.follow(run)
 	}

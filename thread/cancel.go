@@ -24,12 +24,20 @@ func (s *Service) CancelRun(ctx context.Context, threadID, runID, action string)
 	if err != nil || run.Status.Ended() {
 		return err
 	}
-	after, err := s.store.RequestCancel(ctx, threadID, runID, action, s.clock.Now())
+	after, told, err := s.store.RequestCancel(ctx, threadID, runID, action, s.clock.Now())
 	if err != nil {
 		return notFound(err, "run", runID)
 	}
+	s.tell(threadID, told)
 	s.cancelled(after)
 	return nil
+}
+
+// tell publishes what a transition told the log.
+func (s *Service) tell(threadID string, told []Entry) {
+	if len(told) > 0 {
+		s.publish.Publish(threadID, told)
+	}
 }
 
 // cancelled acts on a run that the store has marked or ended.
@@ -40,6 +48,9 @@ func (s *Service) cancelled(run Run) {
 	}
 	// It never started, or it ended before the cancel came; readers of its stream wait for the word.
 	s.ended(run.ThreadID, run.ID)
+	if run.Kwargs.Webhook != "" {
+		s.outbox.wake()
+	}
 	s.pool.wake()
 }
 

@@ -2,6 +2,7 @@ package thread_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ func TestCancelOfAQueuedRunIsDurable(t *testing.T) {
 			run := b.begin(input(id, "echo", `{}`))
 			require.NoError(t, b.svc.CancelRun(context.Background(), id, run.ID, action))
 			require.True(t, b.events.hasEnded(run.ID), "who waits for its stream is told")
+			require.Equal(t, []string{run.ID + " run.started unbegun", run.ID + " run.finished"}, lives(b.events.of(id)), "and so are readers of the thread")
+			require.Equal(t, lives(b.events.of(id)), lives(b.log(id)))
 			b.start() // as after a restart
 			after := b.run(input(b.thread(), "echo", `{}`))
 			require.Equal(t, thread.RunSuccess, after.Status)
@@ -135,14 +138,25 @@ func TestStrategiesForABusyThread(t *testing.T) {
 		require.Equal(t, thread.RunInterrupted, b.wait(waiting).Status)
 		require.Equal(t, thread.RunSuccess, b.wait(newest).Status)
 		require.Contains(t, b.values(id), `["first:one","said:false:two"]`, "finished supersteps stay")
+		want := []string{run.ID + " run.started", run.ID + " run.finished",
+			waiting.ID + " run.started unbegun", waiting.ID + " run.finished", newest.ID + " run.started", newest.ID + " run.finished"}
+		require.Equal(t, want, lives(b.log(id)))
+		b.tells(id, want)
 	})
 	t.Run("rollback", func(t *testing.T) {
 		t.Parallel()
 		b, id, run := busy(t)
+		waiting := b.begin(second(id, "enqueue"))
 		newest := b.begin(second(id, "rollback"))
 		require.Equal(t, thread.RunSuccess, b.wait(newest).Status)
-		_, err := b.svc.GetRun(context.Background(), id, run.ID)
-		require.ErrorIs(t, err, thread.ErrNotFound)
+		for _, gone := range []thread.Run{run, waiting} {
+			_, err := b.svc.GetRun(context.Background(), id, gone.ID)
+			require.ErrorIs(t, err, thread.ErrNotFound)
+		}
+		want := []string{run.ID + " run.finished", waiting.ID + " run.started unbegun", waiting.ID + " run.finished",
+			newest.ID + " run.started", newest.ID + " run.finished"}
+		require.Equal(t, want, lives(b.log(id)), "of what is rolled back only the end stays")
+		b.tells(id, append(want, run.ID+" run.started"))
 		require.Contains(t, b.values(id), `["said:false:two"]`)
 		require.Len(t, b.history(id), 3)
 	})
@@ -184,4 +198,33 @@ func TestDeletedRunTakesItsCheckpointsAlong(t *testing.T) {
 	require.NoError(t, b.svc.DeleteRun(context.Background(), id, two.ID))
 	require.Len(t, b.history(id), 3)
 	require.Contains(t, b.values(id), `["said:false:one"]`)
+}
+
+// tells waits until readers have been told of these beginnings and ends.
+func (b *bundle) tells(threadID string, want []string) {
+	b.t.Helper()
+	slices.Sort(want)
+	require.Eventually(b.t, func() bool { return slices.Equal(want, slices.Sorted(slices.Values(lives(b.events.of(threadID))))) }, 10*time.Second, time.Millisecond)
+}
+
+// log is all that the store has of a thread's log.
+func (b *bundle) log(threadID string) []thread.Entry {
+	return must(b.store.ReadLog(context.Background(), threadID, 0, 1<<20))
+}
+
+// lives lists the beginnings and ends of runs. M-19
+func lives(entries []thread.Entry) (list []string) {
+	for _, e := range entries {
+		switch v := e.Event.Payload.(type) {
+		case agent.RunStart:
+			line := e.RunID + " " + string(e.Event.Kind)
+			if v.Unbegun {
+				line += " unbegun"
+			}
+			list = append(list, line)
+		case agent.RunFinish:
+			list = append(list, e.RunID+" "+string(e.Event.Kind))
+		}
+	}
+	return list
 }

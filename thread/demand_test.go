@@ -63,8 +63,12 @@ func (f *fuse) isDead() bool {
 	return f.dead
 }
 
-func (f *fuse) Commit(ctx context.Context, l thread.Lease, c thread.Commit) error {
-	return f.step(false, func() error { return f.Store.Commit(ctx, l, c) })
+func (f *fuse) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (told []thread.Entry, err error) {
+	err = f.step(false, func() error {
+		told, err = f.Store.Commit(ctx, l, c)
+		return err
+	})
+	return told, err
 }
 
 func (f *fuse) AdmitRun(ctx context.Context, a thread.Admission) (admitted thread.Admitted, err error) {

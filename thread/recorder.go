@@ -287,7 +287,7 @@ func (r *recorder) write(ctx context.Context) {
 		r.writes++
 		id := fmt.Sprintf("%s/%d/%d", r.run.ID, lease.Token, r.writes)
 		r.mu.Unlock()
-		err := r.store(ctx, lease, id, commits, entries)
+		told, err := r.store(ctx, lease, id, commits, entries)
 		r.mu.Lock()
 		if err != nil {
 			r.failWith(err)
@@ -300,6 +300,7 @@ func (r *recorder) write(ctx context.Context) {
 			r.publish(entries[n-1].Pos)
 			r.compact()
 		}
+		r.s.tell(r.run.ThreadID, told)
 		for _, c := range commits {
 			c.done <- r.afterCommit(c)
 		}

@@ -49,22 +49,23 @@ func (l *logStore) AppendLog(_ context.Context, _ Lease, entries []Entry) error 
 	return nil
 }
 
-func (l *logStore) Commit(_ context.Context, _ Lease, c Commit) error {
+func (l *logStore) Commit(_ context.Context, _ Lease, c Commit) ([]Entry, error) {
 	if err := l.enter(); err != nil {
-		return err
+		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.commits = append(l.commits, c)
 	l.entries = append(l.entries, c.Entries...)
-	return nil
+	return nil, nil
 }
 
-func (l *logStore) Rollback(context.Context, Lease) error {
+func (l *logStore) Rollback(_ context.Context, _ Lease, last []Entry) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rolledBack++
-	return nil
+	l.entries = append(l.entries, last...)
+	return nil, nil
 }
 
 func (l *logStore) ReserveNumbers(_ context.Context, lease Lease, n int64) (Lease, error) {
@@ -235,9 +236,9 @@ func TestRecorderUndoesTheRunInsteadOfEndingIt(t *testing.T) {
 	require.NoError(t, b.recorder.Commit(context.Background(), agent.Commit{Outcome: &agent.Outcome{Status: "interrupted"}}))
 	require.Equal(t, 1, b.store.rolledBack)
 	require.Empty(t, b.store.commits)
-	require.Len(t, b.store.stored(), 2, "the numbers that readers saw are used up")
-	last := b.reading.entries()[1].Event
-	require.Equal(t, agent.RunFinish{GraphID: "g", Status: "interrupted", Cancel: CancelRollback}, last.Payload)
+	last := b.reading.entries()[1]
+	require.Equal(t, []Entry{last}, b.store.stored(), "with its number, which is above those that readers saw")
+	require.Equal(t, agent.RunFinish{GraphID: "g", Status: "interrupted", Cancel: CancelRollback}, last.Event.Payload)
 }
 
 // D-55

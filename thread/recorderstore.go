@@ -17,13 +17,14 @@ const storeTries = 4
 const firstStorePause = 20 * time.Millisecond
 
 // store writes commits and entries as one transition; entries alone as a batch.
-func (r *recorder) store(ctx context.Context, lease Lease, id string, commits []*pendingCommit, entries []Entry) error {
+// It returns what the log got beside the entries.
+func (r *recorder) store(ctx context.Context, lease Lease, id string, commits []*pendingCommit, entries []Entry) ([]Entry, error) {
 	stored := storedEntries(entries)
 	pause := firstStorePause
 	for try := 1; ; try++ {
-		err := r.storeOnce(ctx, lease, joined(id, commits, stored), commits)
+		told, err := r.storeOnce(ctx, lease, joined(id, commits, stored), commits)
 		if err == nil || try == storeTries || permanent(err) {
-			return err
+			return told, err
 		}
 		_ = SystemClock{}.Sleep(ctx, pause)
 		pause *= 2
@@ -31,17 +32,14 @@ func (r *recorder) store(ctx context.Context, lease Lease, id string, commits []
 }
 
 // storeOnce picks the transition: events alone are a batch of the log; a
-// rollback still counts its events, so that no number is given twice, and then
-// removes the run in place of ending it: no other run can start in between.
-func (r *recorder) storeOnce(ctx context.Context, lease Lease, c Commit, commits []*pendingCommit) error {
+// rollback removes the run in place of ending it, with all that it said but its
+// last event: no other run can start in between.
+func (r *recorder) storeOnce(ctx context.Context, lease Lease, c Commit, commits []*pendingCommit) ([]Entry, error) {
 	if n := len(commits); n > 0 && commits[n-1].undo {
-		if err := r.s.store.AppendLog(ctx, lease, c.Entries); err != nil {
-			return err
-		}
-		return r.s.store.Rollback(ctx, lease)
+		return r.s.store.Rollback(ctx, lease, c.Entries[len(c.Entries)-1:])
 	}
 	if c.Finish == nil && len(c.Checkpoints)+len(c.Tasks)+len(c.Steps) == 0 {
-		return r.s.store.AppendLog(ctx, lease, c.Entries)
+		return nil, r.s.store.AppendLog(ctx, lease, c.Entries)
 	}
 	return r.s.store.Commit(ctx, lease, c)
 }

@@ -21,9 +21,9 @@ type mortal struct {
 
 var errDead = errors.New("the process is gone")
 
-func (m *mortal) Commit(ctx context.Context, l thread.Lease, c thread.Commit) error {
+func (m *mortal) Commit(ctx context.Context, l thread.Lease, c thread.Commit) ([]thread.Entry, error) {
 	if m.dead.Load() {
-		return errDead
+		return nil, errDead
 	}
 	return m.Store.Commit(ctx, l, c)
 }
@@ -116,7 +116,7 @@ func TestFencedWorkerCannotWriteAnyMore(t *testing.T) {
 	<-first.world.arrived("gate:"+id, 2)
 	_, err := second.svc.GetRun(context.Background(), id, run.ID)
 	require.NoError(t, err)
-	err = first.store.Commit(context.Background(), thread.Lease{ThreadID: id, RunID: run.ID, Token: 1}, thread.Commit{ID: "late/1"})
+	_, err = first.store.Commit(context.Background(), thread.Lease{ThreadID: id, RunID: run.ID, Token: 1}, thread.Commit{ID: "late/1"})
 	require.ErrorIs(t, err, thread.ErrFenced)
 	first.world.open("gate:" + id)
 	require.Equal(t, thread.RunSuccess, second.wait(run).Status)

@@ -45,9 +45,11 @@ func (s *Service) DeleteRun(ctx context.Context, threadID, runID string) error {
 			return err
 		}
 	}
-	if err := s.store.DeleteRun(ctx, threadID, runID); err != nil {
+	told, err := s.store.DeleteRun(ctx, threadID, runID)
+	if err != nil {
 		return notFound(err, "run", runID)
 	}
+	s.tell(threadID, told)
 	s.cache.forget(threadID)
 	return nil
 }

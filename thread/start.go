@@ -362,6 +362,7 @@ func (s *Service) reload(ctx context.Context, d *draft) error {
 
 // admitted wakes who has to act on a new run.
 func (s *Service) admitted(a Admitted) {
+	s.tell(a.Run.ThreadID, a.Told)
 	for _, c := range a.Cancelled {
 		s.cancelled(c)
 	}

@@ -58,6 +58,8 @@ type Admitted struct {
 	Lease *Lease
 	// Cancelled are inflight runs that the strategy ended or marked.
 	Cancelled []Run
+	// Told is what the log got of them; see Runs.
+	Told []Entry
 }
 
 // AlreadyDecidedError says that an interrupt was answered before, differently (decisions 8).

@@ -9,6 +9,12 @@ import (
 )
 
 // Runs are the transitions of runs.
+//
+// A run that is dropped before it begins is told of in the log by its beginning
+// (RunStart.Unbegun) and its end all the same, once (M-19): in the transition
+// that drops it, or, while another run of the thread is leased, in the one with
+// which nothing is leased any more, behind what that run wrote. Transitions
+// return such entries, for the caller to publish.
 type Runs interface {
 	// AdmitRun stores a new run, or finds that the request is a repeat. One transition: creates the thread if
 	// asked to; checks inflight runs against the strategy; for a resume checks head, generation and that no
@@ -19,11 +25,11 @@ type Runs interface {
 	// FindRun finds a run without its thread.
 	FindRun(ctx context.Context, runID string) (Run, error)
 	ListRuns(ctx context.Context, threadID string, q RunQuery) ([]Run, error)
-	// NewestRun returns the newest of the thread's runs that have started; ErrNotFound when there is none.
+	// NewestRun returns the newest of the thread's runs that don't wait for their beginning; ErrNotFound when there is none.
 	NewestRun(ctx context.Context, threadID string) (Run, error)
 	// DeleteRun removes the run, its log and the checkpoints whose metadata.run_id is the run's. The owner of a
-	// running one is fenced, and the thread goes back to where it was before.
-	DeleteRun(ctx context.Context, threadID, runID string) error
+	// running one is fenced, and the thread goes back to where it was before. That an inflight one has ended stays in the log.
+	DeleteRun(ctx context.Context, threadID, runID string) (told []Entry, err error)
 	// ClaimRun leases the next run that may start: oldest pending run of a thread on which nothing runs and
 	// whose NotBefore has passed, or a running one whose lease ran out (attempt + 1). ok is false when there is none.
 	ClaimRun(ctx context.Context, c Claim) (run Run, lease Lease, ok bool, err error)
@@ -35,16 +41,17 @@ type Runs interface {
 	ReserveNumbers(ctx context.Context, l Lease, n int64) (Lease, error)
 	// Commit stores one transition of a leased run (agent.Commit in stored form). Repeating a commit id is a
 	// no-op, also when it ended the run. ErrFenced, or ErrConflict for a checkpoint id that isn't above the head.
-	Commit(ctx context.Context, l Lease, c Commit) error
+	Commit(ctx context.Context, l Lease, c Commit) (told []Entry, err error)
 	// ReleaseRun gives a leased run back unfinished (shutdown), so that another worker claims it at once. Its
 	// next attempt doesn't count against Claim.MaxAttempts.
 	ReleaseRun(ctx context.Context, l Lease) error
 	// RequestCancel cancels: a pending run ends (interrupt) or is removed (rollback) at once, a running one is
 	// marked. It returns the run as it is then; a finished run is left alone.
-	RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (Run, error)
+	RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run Run, told []Entry, err error)
 	// Rollback removes a leased run instead of ending it, its log and checkpoints, and recomputes head and
 	// status of the thread. Questions that it answered wait again; numbers that it used are not given again.
-	Rollback(ctx context.Context, l Lease) error
+	// The last entries, its end, take the place of its log.
+	Rollback(ctx context.Context, l Lease, last []Entry) (told []Entry, err error)
 	// EditState stores checkpoints made by a state update; ErrBusy while a run is inflight, ErrConflict when
 	// the head of the namespace isn't ExpectHead. Pending interrupts of replaced checkpoints are superseded.
 	// The edit's events follow what the log has, with the next numbers; it returns them so.

@@ -122,11 +122,12 @@ func (s *Service) DeleteThread(ctx context.Context, id string) error {
 		return notFound(err, "thread", id)
 	}
 	for _, run := range inflight {
-		after, err := s.store.RequestCancel(ctx, id, run.ID, CancelInterrupt, s.clock.Now())
+		after, told, err := s.store.RequestCancel(ctx, id, run.ID, CancelInterrupt, s.clock.Now())
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		if err == nil {
+			s.tell(id, told)
 			s.cancelled(after)
 		}
 	}

@@ -24,6 +24,7 @@ type Projection struct {
 
 	gone     bool // the state behind the event no longer exists
 	started  bool // a metadata frame was made
+	unbegun  bool // the run was dropped before it began
 	finished bool
 
 	info      runInfo

@@ -21,6 +21,10 @@ type runInfo struct {
 }
 
 func (p *Projection) runStarted(start agent.RunStart) {
+	if start.Unbegun {
+		p.unbegun = true
+		return
+	}
 	p.describe(start)
 	p.open = map[string]*streamed{}
 	if start.Attempt > 1 && start.FrameBase > p.next {
@@ -78,6 +82,9 @@ func (p *Projection) describe(start agent.RunStart) {
 
 func (p *Projection) runFinished(finish agent.RunFinish) {
 	p.finished = true
+	if p.unbegun {
+		return // as those see it who wait while it is dropped: a stream without events
+	}
 	failure := finish.Error
 	switch {
 	case finish.Status == "error" && failure == nil:

@@ -199,9 +199,11 @@ func (ad *admission) displace() error {
 		return err
 	}
 	for _, run := range inflight {
-		if run, err = cancelRun(ad.t.conn, ad.head, run, ad.a.Strategy, ad.s.now()); err != nil {
+		run, told, err := cancelRun(ad.t.conn, ad.head, run, ad.a.Strategy, ad.s.now())
+		if err != nil {
 			return err
 		}
+		ad.out.Told = append(ad.out.Told, told...)
 		ad.out.Cancelled = append(ad.out.Cancelled, run)
 	}
 	return nil

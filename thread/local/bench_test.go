@@ -142,7 +142,8 @@ func BenchmarkCommit(b *testing.B) {
 			state := make([]byte, 4096)
 			parallel(b, workers, func(w, _ int) error {
 				l := runs[w]
-				return s.Commit(context.Background(), l.lease, l.commit(state, l.events(10, 200)))
+				_, err := s.Commit(context.Background(), l.lease, l.commit(state, l.events(10, 200)))
+				return err
 			})
 		})
 	}
@@ -179,12 +180,13 @@ func BenchmarkRun(b *testing.B) {
 				if err != nil {
 					return err
 				}
-				if err := s.Commit(ctx, l.lease, l.commit(state, l.events(4, 100))); err != nil {
+				if _, err := s.Commit(ctx, l.lease, l.commit(state, l.events(4, 100))); err != nil {
 					return err
 				}
 				last := l.commit(state, append(l.deltas(200), l.events(6, 100)...))
 				last.Finish = &thread.Finish{Status: thread.RunSuccess, At: time.Now()}
-				return s.Commit(ctx, l.lease, last)
+				_, err = s.Commit(ctx, l.lease, last)
+				return err
 			})
 		})
 	}
@@ -204,7 +206,8 @@ func BenchmarkClaimCycle(b *testing.B) {
 		if err != nil || !ok {
 			return errors.Join(err, fmt.Errorf("claim: %v", ok))
 		}
-		return s.Commit(ctx, lease, thread.Commit{ID: lease.RunID + "/1", Sync: true, Finish: &thread.Finish{Status: thread.RunSuccess, At: time.Now()}})
+		_, err = s.Commit(ctx, lease, thread.Commit{ID: lease.RunID + "/1", Sync: true, Finish: &thread.Finish{Status: thread.RunSuccess, At: time.Now()}})
+		return err
 	})
 }
 
@@ -270,7 +273,8 @@ func BenchmarkRead(b *testing.B) {
 	ctx := context.Background()
 	l, err := startRun(ctx, s)
 	require.NoError(b, err)
-	require.NoError(b, s.Commit(ctx, l.lease, l.commit(make([]byte, 4096), l.events(10, 200))))
+	_, err = s.Commit(ctx, l.lease, l.commit(make([]byte, 4096), l.events(10, 200)))
+	require.NoError(b, err)
 	b.Run("thread", func(b *testing.B) {
 		for range b.N {
 			_, err := s.GetThread(ctx, l.lease.ThreadID)

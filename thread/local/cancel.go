@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,11 +11,12 @@ import (
 )
 
 // RequestCancel implements thread.Runs.
-func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run thread.Run, err error) {
+func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run thread.Run, told []thread.Entry, err error) {
 	if action != "interrupt" && action != "rollback" {
-		return run, fmt.Errorf("local: no cancel action %q", action)
+		return run, nil, fmt.Errorf("local: no cancel action %q", action)
 	}
 	err = s.write(ctx, true, func(t *tx) error {
+		told = nil
 		w, err := oneRun(t.conn, threadID, runID)
 		if err != nil {
 			return err
@@ -26,28 +28,29 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 		if err != nil {
 			return err
 		}
-		if run, err = cancelRun(t.conn, h, run, action, s.orNow(at)); err != nil {
+		if run, told, err = cancelRun(t.conn, h, run, action, s.orNow(at)); err != nil {
 			return err
 		}
 		h.settle()
 		return h.save(t.conn)
 	})
-	return run, err
+	return run, told, err
 }
 
-// cancelRun ends a pending run, or removes it (rollback); a running one is
-// marked, for its worker to see. The caller settles and saves h.
-func cancelRun(c *conn, h *head, run thread.Run, action string, at time.Time) (thread.Run, error) {
+// cancelRun ends a pending run, or removes it (rollback), and returns what that
+// told the log; a running one is marked, for its worker to see. The caller
+// settles and saves h.
+func cancelRun(c *conn, h *head, run thread.Run, action string, at time.Time) (thread.Run, []thread.Entry, error) {
 	if run.Status == thread.RunRunning {
 		if h.cancel != "rollback" { // the stronger one stays
 			h.cancel = action
 		}
 		run.Cancel = h.cancel
-		return run, nil
+		return run, nil, nil
 	}
 	w, err := oneRun(c, run.ThreadID, run.ID)
 	if err != nil {
-		return run, err
+		return run, nil, err
 	}
 	h.unqueue(number(w.k, runBits))
 	h.updated = micros(at)
@@ -56,10 +59,16 @@ func cancelRun(c *conn, h *head, run thread.Run, action string, at time.Time) (t
 	}
 	run.Status, run.Cancel, run.EndedAt, run.UpdatedAt = thread.RunInterrupted, action, at, at
 	if action == "rollback" {
-		return run, removeRun(c, h, w)
+		err = removeRun(c, h, w)
+	} else {
+		end := endRun{status: runInterrupted, at: at, cancel: action, base: w.base, retire: true}
+		err = end.store(c, w.k)
 	}
-	end := endRun{status: runInterrupted, at: at, cancel: action, base: w.base, retire: true}
-	return run, end.store(c, w.k)
+	if err != nil {
+		return run, nil, err
+	}
+	told, err := h.dropped(c, w, action, at)
+	return run, told, err
 }
 
 // removeRun removes the row of a run that isn't inflight, its log and its
@@ -148,8 +157,13 @@ func (h *head) reopen(c *conn, run thread.Run, w runRow) error {
 }
 
 // Rollback implements thread.Runs.
-func (s *Store) Rollback(ctx context.Context, l thread.Lease) error {
-	return s.write(ctx, true, func(t *tx) error {
+func (s *Store) Rollback(ctx context.Context, l thread.Lease, last []thread.Entry) (told []thread.Entry, err error) {
+	batch, err := encodeLog(last)
+	if err != nil {
+		return nil, err
+	}
+	err = s.write(ctx, true, func(t *tx) error {
+		told = nil
 		h, err := owned(t.conn, l)
 		if err != nil {
 			return err
@@ -162,25 +176,44 @@ func (s *Store) Rollback(ctx context.Context, l thread.Lease) error {
 		if err != nil {
 			return err
 		}
-		h.nextPos, h.nextSeq = pos+1, seq+1
-		return undo(t.conn, h, w, s.now())
+		h.nextPos, h.nextSeq = max(pos, batch.last)+1, max(seq, batch.lastSeq)+1
+		if told, err = undo(t.conn, h, w, batch, s.now()); err != nil {
+			return err
+		}
+		return h.save(t.conn)
 	})
+	return told, err
 }
 
 // undo removes the running run and puts the thread where it was before. Numbers
-// that the run has used are never given again.
-func undo(c *conn, h *head, w runRow, now time.Time) error {
+// that the run has used are never given again. Of its log only the last entries
+// stay: what readers were told is that it has ended. The caller saves h.
+func undo(c *conn, h *head, w runRow, last logBatch, now time.Time) ([]thread.Entry, error) {
 	base, rest := h.base, h.baseRest
 	h.token++
 	h.stop()
 	if err := removeRun(c, h, w); err != nil {
-		return err
+		return nil, err
+	}
+	if err := last.putOwned(c, h.k, outsideRuns, w.id); err != nil {
+		return nil, err
+	}
+	run, err := w.run()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.leave(c, run.Kwargs, now); err != nil {
+		return nil, err
+	}
+	told, err := h.tellOwed(c)
+	if err != nil {
+		return nil, err
 	}
 	if base != h.head && base != "" {
 		if _, err := findCheckpoint(c, h, "", base); err == nil {
 			h.head = base
 		} else if !isNotFound(err) {
-			return err
+			return nil, err
 		}
 	}
 	h.rest = rest
@@ -189,12 +222,13 @@ func undo(c *conn, h *head, w runRow, now time.Time) error {
 	}
 	h.updated = micros(now)
 	h.settle()
-	return h.save(c)
+	return told, nil
 }
 
 // DeleteRun implements thread.Runs.
-func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) error {
-	return s.write(ctx, true, func(t *tx) error {
+func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []thread.Entry, err error) {
+	err = s.write(ctx, true, func(t *tx) error {
+		told = nil
 		w, err := oneRun(t.conn, threadID, runID)
 		if err != nil {
 			return err
@@ -204,16 +238,45 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) error {
 			return err
 		}
 		if w.status == runRunning { // its worker finds itself fenced
-			return undo(t.conn, h, w, s.now())
+			if told, err = h.deleteRunning(t.conn, w, s.now()); err != nil {
+				return err
+			}
+			return h.save(t.conn)
 		}
 		h.unqueue(number(w.k, runBits))
 		if err := deleteEnded(t.conn, h, w); err != nil {
 			return err
 		}
+		if w.status == runPending {
+			if told, err = h.dropped(t.conn, w, "rollback", s.now()); err != nil {
+				return err
+			}
+		}
 		h.updated = micros(s.now())
 		h.settle()
 		return h.save(t.conn)
 	})
+	return told, err
+}
+
+// deleteRunning removes a run from under its worker, and tells of its end.
+func (h *head) deleteRunning(c *conn, w runRow, now time.Time) ([]thread.Entry, error) {
+	var d runDoc
+	if err := json.Unmarshal(w.doc, &d); err != nil {
+		return nil, err
+	}
+	last := []thread.Entry{{Pos: h.nextPos, Seq: h.nextSeq, RunID: w.id, Event: agent.Event{
+		Kind: agent.RunFinished, At: now.UnixMilli(),
+		Payload: agent.RunFinish{GraphID: d.Graph, Status: string(thread.RunInterrupted), Cancel: "rollback"},
+	}}}
+	batch, err := encodeLog(last)
+	if err != nil {
+		return nil, err
+	}
+	h.nextPos++
+	h.nextSeq++
+	told, err := undo(c, h, w, batch, now)
+	return append(last, told...), err
 }
 
 // deleteEnded removes a run that isn't running. Answers that an ended run brought stay accepted.

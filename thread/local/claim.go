@@ -183,7 +183,8 @@ func (s *Store) giveUp(t *tx, h *head, w runRow) error {
 	h.token++ // whoever had it, has it no longer
 	h.nextPos++
 	h.nextSeq++
-	return finish(t.conn, h, &f, "", w)
+	_, err = finish(t.conn, h, &f, "", w)
+	return err
 }
 
 // NextDue implements thread.Runs.

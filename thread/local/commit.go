@@ -29,12 +29,13 @@ func encodeCommit(c thread.Commit) (e encoded, err error) {
 }
 
 // Commit implements thread.Runs.
-func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) error {
+func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (told []thread.Entry, err error) {
 	e, err := encodeCommit(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.write(ctx, c.Sync, func(t *tx) error {
+	err = s.write(ctx, c.Sync, func(t *tx) error {
+		told = nil
 		h, err := owned(t.conn, l)
 		if err != nil {
 			if h == nil {
@@ -45,8 +46,10 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) err
 		if repeats(h.lastCommit, c.ID) {
 			return nil
 		}
-		return s.commit(t, h, l, &e)
+		told, err = s.commit(t, h, l, &e)
+		return err
 	})
+	return told, err
 }
 
 // finishedBefore is nil when the lease is stale because this very commit ended
@@ -83,14 +86,14 @@ func counter(id string) (prefix string, n uint64, ok bool) {
 	return id[:i], n, err == nil
 }
 
-// commit stores a transition of a run whose lease is valid.
-func (s *Store) commit(t *tx, h *head, l thread.Lease, e *encoded) error {
+// commit stores a transition of a run whose lease is valid. It returns what the log got beside.
+func (s *Store) commit(t *tx, h *head, l thread.Lease, e *encoded) ([]thread.Entry, error) {
 	now := micros(s.now())
 	floor := h.head
 	for i := range e.Checkpoints {
 		rec := &e.Checkpoints[i]
 		if rec.ID <= floor {
-			return fmt.Errorf("checkpoint %s is not above the head %s: %w", rec.ID, floor, thread.ErrConflict)
+			return nil, fmt.Errorf("checkpoint %s is not above the head %s: %w", rec.ID, floor, thread.ErrConflict)
 		}
 		if rec.NS == "" {
 			floor = rec.ID
@@ -100,36 +103,36 @@ func (s *Store) commit(t *tx, h *head, l thread.Lease, e *encoded) error {
 	for i := range e.Checkpoints {
 		rec := &e.Checkpoints[i]
 		if err := putCheckpoint(t.conn, h, rec, floor, now); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i := range e.Tasks {
 		if err := putTask(t.conn, h.k, e.Tasks[i], e.tasks[i]); err != nil {
-			return err
+			return nil, err
 		}
 		if err := raise(t.conn, h, &e.Tasks[i], l.RunID, h.running, now); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i := range e.Steps {
 		if err := putStep(t.conn, h.k, e.Steps[i], e.steps[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := e.log.put(t.conn, h.k, h.running); err != nil {
-		return err
+		return nil, err
 	}
 	h.lastCommit = e.ID
 	if e.Finish == nil {
-		return h.save(t.conn)
+		return nil, h.save(t.conn)
 	}
 	w, err := runByNumber(t.conn, l.ThreadID, h.k, h.running)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pos, seq, err := logEnd(t.conn, h.k, h.startPos-1, h.startSeq-1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h.nextPos, h.nextSeq = pos+1, seq+1
 	return finish(t.conn, h, e.Finish, e.ID, w)

@@ -63,20 +63,7 @@ const outsideRuns = 0
 
 // tell appends events that belong to no run to the log. Nothing may be inflight.
 func (h *head) tell(c *conn, events []agent.Event) ([]thread.Entry, error) {
-	entries := make([]thread.Entry, len(events))
-	for i, e := range events {
-		entries[i] = thread.Entry{Pos: h.nextPos, Event: e}
-		h.nextPos++
-		if e.Kind.Numbered() {
-			entries[i].Seq = h.nextSeq
-			h.nextSeq++
-		}
-	}
-	batch, err := encodeLog(entries)
-	if err != nil {
-		return nil, err
-	}
-	return entries, batch.put(c, h.k, outsideRuns)
+	return h.append(c, outsideRuns, "", events)
 }
 
 // headOf is the id of the newest checkpoint of a namespace; "" for none.

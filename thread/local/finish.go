@@ -1,15 +1,17 @@
 package local
 
 import (
+	"time"
+
 	"github.com/parley-dev/parley/thread"
 )
 
 // finish ends the running run of h (whose row is w) and saves h: row, status of
-// the thread (spec/rest-api.md 3.1), outbox.
-func finish(c *conn, h *head, f *thread.Finish, commit string, w runRow) error {
+// the thread (spec/rest-api.md 3.1), outbox. It returns what the log got beside.
+func finish(c *conn, h *head, f *thread.Finish, commit string, w runRow) ([]thread.Entry, error) {
 	code, err := runStatusCode(f.Status)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	at := micros(f.At)
 	// A suspended execution keeps its log until a later run of it ends (decisions 12).
@@ -17,17 +19,21 @@ func finish(c *conn, h *head, f *thread.Finish, commit string, w runRow) error {
 	end := endRun{status: code, at: f.At, attempt: h.attempt, started: h.started, cancel: h.cancel, suspended: f.Suspended,
 		err: f.Error, base: h.base, logFrom: h.logFrom, commit: commit, retire: over}
 	if err := end.store(c, w.k); err != nil {
-		return err
+		return nil, err
 	}
 	if over {
 		if err := retireChain(c, w.k, w.execution, at); err != nil {
-			return err
+			return nil, err
 		}
 		h.suspended = 0
 	} else {
 		h.suspended = h.running
 	}
 	h.stop()
+	told, err := h.tellOwed(c)
+	if err != nil {
+		return nil, err
+	}
 	h.rest = restAfter(f, code)
 	h.err = nil
 	if h.rest == statusError {
@@ -41,19 +47,29 @@ func finish(c *conn, h *head, f *thread.Finish, commit string, w runRow) error {
 		h.status = statusBusy
 	}
 	if f.Webhook != nil {
-		d := f.Webhook
-		_, err := c.exec(`INSERT OR IGNORE INTO outbox(id, thread, run, url, attempt, due, error) VALUES(?,?,?,?,?,?,'')`,
-			d.ID, d.ThreadID, d.RunID, d.URL, d.Attempt, micros(d.Due))
-		if err != nil {
-			return err
+		if err := putDelivery(c, *f.Webhook); err != nil {
+			return nil, err
 		}
 	}
 	if f.DropThread {
-		if _, err := c.exec(`UPDATE threads SET expires=?, ttl='delete' WHERE k=?`, at, h.k); err != nil {
-			return err
+		if err := h.expire(c, f.At); err != nil {
+			return nil, err
 		}
 	}
-	return h.save(c)
+	return told, h.save(c)
+}
+
+// putDelivery stores a webhook to be sent.
+func putDelivery(c *conn, d thread.Delivery) error {
+	_, err := c.exec(`INSERT OR IGNORE INTO outbox(id, thread, run, url, attempt, due, error) VALUES(?,?,?,?,?,?,'')`,
+		d.ID, d.ThreadID, d.RunID, d.URL, d.Attempt, micros(d.Due))
+	return err
+}
+
+// expire makes the thread due for removal.
+func (h *head) expire(c *conn, at time.Time) error {
+	_, err := c.exec(`UPDATE threads SET expires=?, ttl='delete' WHERE k=?`, micros(at), h.k)
+	return err
 }
 
 // stop clears what belongs to the running run.

@@ -34,13 +34,20 @@ func encodeLog(entries []thread.Entry) (b logBatch, err error) {
 
 // put stores the batch for run number run. Storing it once more is harmless; its
 // positions must not be those of another one.
-func (b logBatch) put(c *conn, k, run int64) error {
+func (b logBatch) put(c *conn, k, run int64) error { return b.putOwned(c, k, run, "") }
+
+// putOwned is put with the id of a run that has no row.
+func (b logBatch) putOwned(c *conn, k, run int64, owner string) error {
 	if b.data == nil {
 		return nil
 	}
 	key := within(k, logBits, b.first)
-	n, err := c.exec(`INSERT OR IGNORE INTO log(k, last, first_seq, last_seq, run, data) VALUES(?,?,?,?,?,?)`,
-		key, b.last, b.firstSeq, b.lastSeq, run, b.data)
+	var name any
+	if owner != "" {
+		name = uuidID(owner)
+	}
+	n, err := c.exec(`INSERT OR IGNORE INTO log(k, last, first_seq, last_seq, run, data, owner) VALUES(?,?,?,?,?,?,?)`,
+		key, b.last, b.firstSeq, b.lastSeq, run, b.data, name)
 	if err != nil || n == 1 {
 		return err
 	}
@@ -102,7 +109,7 @@ func readLog(c *conn, k int64, runID string, run, after int64, limit int) ([]thr
 	}
 	_, last := span(k, logBits)
 	names := map[int64]string{run: runID}
-	r := c.query(`SELECT run, data FROM log WHERE k BETWEEN ? AND ? ORDER BY k`, from, last)
+	r := c.query(`SELECT run, data, owner FROM log WHERE k BETWEEN ? AND ? ORDER BY k`, from, last)
 	for r.next() && (limit <= 0 || len(list) < limit) {
 		n := r.int(0)
 		if run != 0 && n != run {
@@ -112,6 +119,9 @@ func readLog(c *conn, k int64, runID string, run, after int64, limit int) ([]thr
 			continue
 		}
 		id, ok := names[n]
+		if n == outsideRuns {
+			id, ok = r.id(2), true
+		}
 		if !ok {
 			if id, err = runIDOf(c, k, n); err != nil {
 				return nil, errorsFirst(err, r.close())

@@ -70,7 +70,7 @@ func (s *Store) NewestRun(ctx context.Context, threadID string) (run thread.Run,
 		r := c.query(selectRuns+` WHERE r.k BETWEEN ? AND ? ORDER BY r.k DESC`, first, last)
 		for !found && r.next() {
 			w := readRun(r)
-			if w.started == 0 {
+			if w.status == runPending {
 				continue
 			}
 			w.thread = threadID

@@ -4,7 +4,7 @@ import "fmt"
 
 // migrations bring a database from version i to i+1 (PRAGMA user_version). Only
 // ever append to the list.
-var migrations = []string{schemaV1, schemaV2}
+var migrations = []string{schemaV1, schemaV2, schemaV3}
 
 // schemaV2 keeps the TTL of an item, so that reads can start it anew. Items that
 // were stored before got theirs when they were last written.
@@ -12,6 +12,13 @@ const schemaV2 = `
 ALTER TABLE items ADD COLUMN ttl INTEGER NOT NULL DEFAULT 0; -- microseconds; 0 for forever
 UPDATE items SET ttl=max(expires-updated, 1) WHERE expires<>0;
 CREATE INDEX items_expires ON items(expires) WHERE expires<>0;
+`
+
+// schemaV3 keeps the ends of runs that never began. A log row of run 0 belongs to
+// no run, or, where it names one, to a run whose row was removed.
+const schemaV3 = `
+ALTER TABLE heads ADD COLUMN owed BLOB; -- runs dropped while another was leased: the log is told of them later
+ALTER TABLE log ADD COLUMN owner;
 `
 
 // schemaV1: times are microseconds since the epoch, 0 for none. Keys named k

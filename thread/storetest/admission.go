@@ -264,7 +264,7 @@ var repeatCases = []testCase{
 		t := e.newThread()
 		keyed := func(a *thread.Admission) { a.IdempotencyKey, a.KeyTTL = "k", time.Hour }
 		run := e.admit(t.ID, keyed).Run
-		require.NoError(e, e.DeleteRun(e.ctx, t.ID, run.ID))
+		e.deleteRun(t.ID, run.ID)
 		require.False(e, e.admit(t.ID, keyed).Repeat)
 	}},
 	{"equal requests are one while the first is inflight and the newest", func(e *env) {

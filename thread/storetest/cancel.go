@@ -11,7 +11,7 @@ import (
 
 func (e *env) cancel(run thread.Run, action string) thread.Run {
 	e.Helper()
-	got, err := e.RequestCancel(e.ctx, run.ThreadID, run.ID, action, now())
+	got, _, err := e.RequestCancel(e.ctx, run.ThreadID, run.ID, action, now())
 	require.NoError(e, err)
 	return got
 }
@@ -76,7 +76,7 @@ var cancelCases = []testCase{
 		require.Equal(e, thread.RunSuccess, e.getRun(w.run.ThreadID, w.run.ID).Status)
 	}},
 	{"an unknown run is not found", func(e *env) {
-		_, err := e.RequestCancel(e.ctx, e.newThread().ID, newID(), "interrupt", now())
+		_, _, err := e.RequestCancel(e.ctx, e.newThread().ID, newID(), "interrupt", now())
 		require.ErrorIs(e, err, thread.ErrNotFound)
 	}},
 	{"what waited before a cancelled run still waits", func(e *env) {
@@ -105,7 +105,7 @@ var rollbackCases = []testCase{
 			c.Entries = []thread.Entry{next.note("gone")}
 		})
 		e.cancel(next.run, "rollback")
-		require.NoError(e, e.Rollback(e.ctx, next.lease))
+		next.rollback()
 		_, err := e.GetRun(e.ctx, id, next.run.ID)
 		require.ErrorIs(e, err, thread.ErrNotFound)
 		got := e.getThread(id)
@@ -114,7 +114,10 @@ var rollbackCases = []testCase{
 		require.GreaterOrEqual(e, got.NextPos, next.pos, "its numbers are never given again")
 		require.GreaterOrEqual(e, got.NextSeq, next.seq)
 		require.Greater(e, got.NextPos, before.NextPos)
-		require.Len(e, e.log(id), 2)
+		log := e.log(id)
+		require.Len(e, log, 3)
+		require.Equal(e, agent.RunFinished, log[2].Event.Kind, "all that is left of it is its end")
+		require.Equal(e, next.run.ID, log[2].RunID)
 		for _, ns := range []string{"", "sub:1"} {
 			list, err := e.ListCheckpoints(e.ctx, id, ns, agent.CheckpointQuery{Limit: 10})
 			require.NoError(e, err)
@@ -130,7 +133,7 @@ var rollbackCases = []testCase{
 		writes := agent.TaskRecord{CheckpointID: head, TaskID: agent.NullTask, Status: agent.TaskDone, Writes: []agent.Write{{Channel: "x", Value: raw("1")}}}
 		next := e.claim(e.admit(id, resume("f", answer(ids[0], "1")), func(a *thread.Admission) { a.Resume.Writes = &writes }).Run.ID)
 		next.save()
-		require.NoError(e, e.Rollback(e.ctx, next.lease))
+		next.rollback()
 		require.Equal(e, thread.Interrupted, e.getThread(id).Status)
 		require.Equal(e, ids, e.pending(id))
 		tuple, err := e.Checkpoint(e.ctx, id, "", "")
@@ -152,7 +155,7 @@ var rollbackCases = []testCase{
 	{"the first run of a thread leaves an empty thread", func(e *env) {
 		w := e.started()
 		_, _ = w.ask(1)
-		require.NoError(e, e.Rollback(e.ctx, w.lease))
+		w.rollback()
 		t := e.getThread(w.run.ThreadID)
 		require.Empty(e, t.Head)
 		require.Equal(e, thread.Idle, t.Status)
@@ -164,7 +167,7 @@ var rollbackCases = []testCase{
 		w := e.started()
 		next := e.admit(w.run.ThreadID, strategy("rollback")).Run
 		require.Equal(e, "rollback", e.getRun(w.run.ThreadID, w.run.ID).Cancel)
-		require.NoError(e, e.Rollback(e.ctx, w.lease))
+		w.rollback()
 		require.Equal(e, thread.Busy, e.getThread(w.run.ThreadID).Status)
 		e.claim(next.ID).finish()
 	}},
@@ -175,14 +178,15 @@ var rollbackCases = []testCase{
 		w.finish()
 		next := e.claim(e.admit(id).Run.ID)
 		_, _ = next.suspend(1)
-		require.NoError(e, e.DeleteRun(e.ctx, id, next.run.ID))
-		require.ErrorIs(e, e.DeleteRun(e.ctx, id, next.run.ID), thread.ErrNotFound)
+		e.deleteRun(id, next.run.ID)
+		_, err := e.DeleteRun(e.ctx, id, next.run.ID)
+		require.ErrorIs(e, err, thread.ErrNotFound)
 		t := e.getThread(id)
 		require.Equal(e, head, t.Head)
 		require.Equal(e, thread.Idle, t.Status)
 		require.Empty(e, e.pending(id))
 		require.Len(e, e.log(id), 1)
-		_, err := e.ReadRunLog(e.ctx, id, next.run.ID, 0, 10)
+		_, err = e.ReadRunLog(e.ctx, id, next.run.ID, 0, 10)
 		require.ErrorIs(e, err, thread.ErrNotFound)
 		runs, err := e.ListRuns(e.ctx, id, thread.RunQuery{})
 		require.NoError(e, err)
@@ -192,13 +196,13 @@ var rollbackCases = []testCase{
 		t := e.newThread()
 		first := e.admit(t.ID).Run
 		second := e.admit(t.ID, strategy("enqueue")).Run
-		require.NoError(e, e.DeleteRun(e.ctx, t.ID, first.ID))
+		e.deleteRun(t.ID, first.ID)
 		require.Equal(e, second.ID, e.eventually(thread.Claim{Worker: "w"}).run.ID)
 	}},
 	{"deleting a running run fences its worker", func(e *env) {
 		w := e.started()
 		w.save()
-		require.NoError(e, e.DeleteRun(e.ctx, w.run.ThreadID, w.run.ID))
+		e.deleteRun(w.run.ThreadID, w.run.ID)
 		require.ErrorIs(e, e.Commit(e.ctx, w.lease, w.newCommit()), thread.ErrFenced)
 		t := e.getThread(w.run.ThreadID)
 		require.Equal(e, thread.Idle, t.Status)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -149,7 +150,11 @@ func (l *ledger) checkThread(e *env, id string, b *threadBook) {
 	entries := e.log(id)
 	at := map[int64]thread.Entry{}
 	var pos, seq int64
+	ends := map[string]int{} // of runs that never began: the others of the suite say nothing of their end
 	for _, en := range entries {
+		if en.Event.Kind == agent.RunFinished {
+			ends[en.RunID]++
+		}
 		require.Greater(e, en.Pos, pos)
 		require.Greater(e, en.Seq, seq)
 		pos, seq = en.Pos, en.Seq
@@ -160,6 +165,30 @@ func (l *ledger) checkThread(e *env, id string, b *threadBook) {
 	}
 	for runID, r := range b.runs {
 		l.checkRun(e, id, runID, r)
+	}
+	checkEnds(e, id, ends)
+}
+
+// checkEnds requires one end of each run that was dropped before it began, at the
+// latest once nothing is leased any more.
+func checkEnds(e *env, threadID string, ends map[string]int) {
+	e.Helper()
+	runs, err := e.ListRuns(e.ctx, threadID, thread.RunQuery{})
+	require.NoError(e, err)
+	leased := false
+	for _, run := range runs {
+		leased = leased || run.Status == thread.RunRunning
+	}
+	for _, run := range runs {
+		n := ends[run.ID]
+		switch {
+		case run.Status != thread.RunInterrupted:
+			require.Zero(e, n, "run %s is %s", run.ID, run.Status)
+		case leased:
+			require.LessOrEqual(e, n, 1, "run %s", run.ID)
+		default:
+			require.Equal(e, 1, n, "run %s was dropped", run.ID)
+		}
 	}
 }
 

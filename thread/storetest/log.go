@@ -205,7 +205,7 @@ var logCases = []testCase{
 		require.GreaterOrEqual(e, seq, dead.lease.SeqReserved)
 		require.Equal(e, [2]int64{w.lease.NextPos - 1, w.lease.NextSeq - 1}, [2]int64{pos, seq})
 	}},
-	{"the newest run is the newest that has started", func(e *env) {
+	{"the newest run is the newest that doesn't wait for its beginning", func(e *env) {
 		t := e.newThread()
 		_, err := e.NewestRun(e.ctx, t.ID)
 		require.ErrorIs(e, err, thread.ErrNotFound)
@@ -225,6 +225,10 @@ var logCases = []testCase{
 		require.Equal(e, first, newest())
 		e.claim(second).finish()
 		require.Equal(e, second, newest())
+		third := e.admit(t.ID).Run
+		require.Equal(e, second, newest())
+		e.cancel(third, "interrupt")
+		require.Equal(e, third.ID, newest(), "its end is the last thing that the log tells")
 		_, err = e.NewestRun(e.ctx, newID())
 		require.ErrorIs(e, err, thread.ErrNotFound)
 	}},

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 		{"Interrupts", interruptCases},
 		{"Cancel", cancelCases},
 		{"Rollback", rollbackCases},
+		{"Unbegun", unbegunCases},
 		{"Edit", editCases},
 		{"Checkpoints", checkpointCases},
 		{"Trim", trimCases},
@@ -80,6 +81,19 @@ const (
 	patience = 10 * time.Second
 	lookEach = 2 * time.Millisecond
 )
+
+// Commit is the store's, for cases that don't look at what else it tells.
+func (e *env) Commit(ctx context.Context, l thread.Lease, c thread.Commit) error {
+	_, err := e.Store.Commit(ctx, l, c)
+	return err
+}
+
+func (e *env) deleteRun(threadID, runID string) []thread.Entry {
+	e.Helper()
+	told, err := e.DeleteRun(e.ctx, threadID, runID)
+	require.NoError(e, err)
+	return told
+}
 
 // newID returns a UUIDv7 above all before it.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -232,6 +246,15 @@ func (w *worker) newCommit(change ...func(*thread.Commit)) thread.Commit {
 		f(&c)
 	}
 	return c
+}
+
+// rollback removes the run; its last event stays.
+func (w *worker) rollback() []thread.Entry {
+	w.e.Helper()
+	last := w.entry(agent.Event{Kind: agent.RunFinished, Payload: agent.RunFinish{GraphID: "g", Status: "interrupted", Cancel: "rollback"}})
+	told, err := w.e.Rollback(w.e.ctx, w.lease, []thread.Entry{last})
+	require.NoError(w.e, err)
+	return told
 }
 
 func (w *worker) commit(change ...func(*thread.Commit)) {

@@ -148,6 +148,11 @@ func (a *actor) story(recover bool) error {
 			return err
 		}
 	}
+	if a.random.IntN(3) == 0 {
+		if err := a.dropQueued(id); err != nil {
+			return err
+		}
+	}
 	question := newInterruptID()
 	if err := a.work(question); err != nil {
 		return err
@@ -185,6 +190,19 @@ func (a *actor) admit(id string) (string, error) {
 	return ad.Run.ID, err
 }
 
+// dropQueued cancels a run that waits behind the one at hand.
+func (a *actor) dropQueued(id string) error {
+	ad := newAdmission(id, strategy("enqueue"))
+	err := a.transition(report{Op: opAdmit, Thread: id, Run: ad.Run.ID}, func() error {
+		_, err := a.s.AdmitRun(a.ctx, ad)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.cancel(id, ad.Run.ID)
+}
+
 func claimOf(runID string) thread.Claim {
 	return thread.Claim{Worker: "actor", Lease: victimLease, RunID: runID, MaxAttempts: 1000}
 }
@@ -200,7 +218,7 @@ func (a *actor) resume(id, question string) (string, error) {
 
 func (a *actor) cancel(id, runID string) error {
 	return a.transition(report{Op: opCancel, Thread: id, Run: runID}, func() error {
-		_, err := a.s.RequestCancel(a.ctx, id, runID, "interrupt", now())
+		_, _, err := a.s.RequestCancel(a.ctx, id, runID, "interrupt", now())
 		return err
 	})
 }
@@ -278,5 +296,8 @@ func (a *actor) superstep(f *thread.Finish, question string) error {
 	}
 	r := report{Op: opCommit, Thread: a.lease.ThreadID, Run: a.lease.RunID, ID: c.ID, Checkpoint: cp.ID, Task: task.TaskID,
 		Step: cp.ID, Segment: "s" + cp.ID, First: a.pos - 2, Last: a.pos - 1, Interrupt: question, Finish: f != nil}
-	return a.transition(r, func() error { return a.s.Commit(a.ctx, a.lease, c) })
+	return a.transition(r, func() error {
+		_, err := a.s.Commit(a.ctx, a.lease, c)
+		return err
+	})
 }

@@ -1,0 +1,166 @@
+-- Admits a run: creates its thread if need be, compares the strategy with what is
+-- inflight, stores answers, and claims the run where that is asked and possible.
+-- KEYS: all of the thread.
+-- ARGV: op, channel, origin;
+--   run: id, document, execution, created (0: now), not before, fingerprint, window;
+--   idempotency key, its life; strategy; drops pending;
+--   claim: 0, or 1 and worker, lease, reserve, most attempts, epoch;
+--   thread to create: 0, or 1 and created, temporary, expires, ttl, metadata, config;
+--   thread read before: its metadata version (0: it did not exist), changes, metadata, config;
+--   name of the record of command writes;
+--   resume: 0, or 1 and head, generation, fingerprint, n answers (id, value, by, at, run), n task records;
+--   n floating batches: run, batch.
+-- Result: {'OK', run, row, created, lease or {}, cancelled runs, told}, {'REPEAT', run, row},
+--   {'DECIDED', answer}, {'CONFLICT', why}, {'BUSY'}, {'EXISTS'}, {'GONE'}, {'STALE'} when the thread has moved on.
+--!use remove
+--!use keep
+--!use clock
+local op = text()
+take_channel()
+local run = { id = text(), doc = text(), execution = text(), created = number(), notbefore = number(), fingerprint = text() }
+local window, key, life, strategy, drops = number(), text(), number(), text(), flag()
+local claim = flag() and take_claim() or nil
+local create
+if flag() then
+  create = { created = number(), temp = number(), expires = number(), ttl = text(), metadata = text(), config = text() }
+end
+local known = { mv = number(), changes = flag(), metadata = text(), config = text() }
+local null_task = text()
+local resume
+if flag() then
+  resume = { head = text(), gen = number(), fingerprint = text(), answers = {} }
+  for i = 1, number() do
+    resume.answers[i] = { id = text(), value = text(), by = text(), at = number(), run = text() }
+  end
+  resume.writes = take_tasks()
+end
+local ends = {}
+for i = 1, number() do
+  local id = text()
+  ends[id] = take_floating()
+end
+
+local at = now()
+local h = load(ALL)
+local exists = h ~= nil
+if not exists and not create then return { 'GONE' } end
+
+local function again(id)
+  return { 'REPEAT', told_run(present(h, run_of(id))), row(h) }
+end
+
+if exists then
+  local first = run_of(run.id)
+  if first and first.op == op then -- the reply was lost
+    local held = claim and h.running == first.number and h.op == op
+    return { 'OK', told_run(present(h, first)), row(h), '0', held and told_lease(h) or {}, {}, {} }
+  end
+  if key ~= '' then
+    local id, expires = string.match(redis.call('HGET', IDEMPOTENT, key) or '', '^(.*) (%d+)$')
+    if id and tonumber(expires) > at and run_of(id) then return again(id) end
+  end
+  if run.fingerprint ~= '' and inflight(h) then
+    local id = id_of(h.runs)
+    local newest = id and present(h, run_of(id))
+    if newest and newest.fingerprint == run.fingerprint and newest.status <= RUNNING and at - newest.created <= window then
+      return again(id)
+    end
+  end
+  if first then return { 'EXISTS' } end
+end
+
+local busy = exists and inflight(h)
+local list = {}
+if resume then
+  local accepted
+  for i, a in ipairs(resume.answers) do
+    local status = exists and question_status(a.id)
+    if status == ANSWERED then
+      local have = answer_of(a.id)
+      if resume.fingerprint == '' or have.fingerprint ~= resume.fingerprint then
+        return { 'DECIDED', told_answer(a.id, have) }
+      end
+      accepted = have.run
+    elseif status == SUPERSEDED then
+      return { 'CONFLICT', 'interrupt ' .. a.id .. ' no longer waits' }
+    end
+  end
+  if accepted then
+    if run_of(accepted) then return again(accepted) end
+    -- the run that answered was removed, what it answered stands
+    return { 'DECIDED', told_answer(resume.answers[1].id, answer_of(resume.answers[1].id)) }
+  end
+  local head, gen = exists and h.head or '', exists and h.gen or 0
+  if resume.head ~= '' and resume.head ~= head then
+    return { 'CONFLICT', 'head is ' .. head .. ', not ' .. resume.head }
+  end
+  if resume.gen ~= 0 and resume.gen ~= gen then
+    return { 'CONFLICT', 'generation is ' .. int(gen) .. ', not ' .. int(resume.gen) }
+  end
+elseif busy and strategy == 'reject' then
+  return { 'BUSY' }
+end
+if exists and not busy and (known.mv == 0 or known.changes and known.mv ~= h.mv) then return { 'STALE' } end
+local displaces = busy and not resume and (strategy == 'interrupt' or strategy == 'rollback')
+if displaces then
+  for i, p in ipairs(waiting(h)) do
+    if not ends[id_of(p.run)] then return { 'STALE' } end
+  end
+end
+
+-- All is right: from here on it is written.
+if not exists then
+  h = fresh(create.created > 0 and create.created or at)
+  h.v, h.mv = at, at
+  h.temp, h.expires, h.ttl = create.temp, create.expires, create.ttl
+  redis.call('HSET', DETAILS, 'metadata', create.metadata, 'config', create.config)
+elseif not busy and known.changes then
+  redis.call('HSET', DETAILS, 'metadata', known.metadata, 'config', known.config)
+  h.mv = math.max(h.mv + 1, at)
+end
+local cancelled, told = {}, {}
+if displaces then
+  if h.running ~= 0 then
+    if h.cancel ~= 'rollback' then h.cancel = strategy end -- the stronger one stays
+    cancelled[1] = told_run(present(h, run_of(h.runid)))
+  end
+  for i, p in ipairs(waiting(h)) do
+    local w = run_of(id_of(p.run))
+    cancelled[#cancelled + 1] = cancel_pending(h, told, w, strategy, at, ends[w.id], null_task)
+  end
+end
+if drops then drop_pending(h, at) end
+if resume then
+  for i, a in ipairs(resume.answers) do
+    if a.at == 0 then a.at = at end
+    if a.run == '' then a.run = run.id end
+    decide(h, a, resume.fingerprint)
+    list[i] = a.id
+  end
+  for i, t in ipairs(resume.writes) do put_task(t) end
+end
+h.runs = h.runs + 1
+local created = run.created > 0 and run.created or at
+local w = { id = run.id, number = h.runs, status = PENDING, created = created, updated = created, started = 0, ended = 0,
+  notbefore = run.notbefore, attempt = 0, cancel = '', suspended = 0, base = h.head, logfrom = 0, logto = 0, cpfrom = 0, cpto = 0,
+  fingerprint = run.fingerprint, commit = '', execution = run.execution, op = op,
+  writes = (resume and #resume.writes > 0) and 1 or 0, resumes = list }
+put_run(w)
+redis.call('HSET', RUNS, 'd' .. w.id, run.doc)
+redis.call('ZADD', ORDER, int(w.number), w.id)
+enqueue(h, w.number, math.max(at, w.notbefore))
+if key ~= '' then
+  forget_keys(at)
+  redis.call('HSET', IDEMPOTENT, key, w.id .. ' ' .. int(at + life))
+end
+h.updated, h.op = at, op
+settle(h)
+local admitted = told_run(w)
+local held = {}
+if claim and not busy and waiting(h)[1].at <= at then
+  begin(h, w, claim, at)
+  held = told_lease(h)
+end
+changed(h, at)
+save(h)
+return { 'OK', admitted, row(h), exists and '0' or '1', held, cancelled, told }

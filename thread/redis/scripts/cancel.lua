@@ -1,0 +1,30 @@
+-- Cancels a run: a pending one ends or is removed (rollback) at once, a running one is marked.
+-- KEYS: all of the thread.
+-- ARGV: op, channel, origin, run id, action, at (0: now), name of the record of command writes,
+--   floating batch that tells of a run that never begins, control channel.
+-- Result: {'OK', run, row, told}, {'GONE'} without such a run.
+--!use remove
+--!use clock
+local op = text()
+take_channel()
+local id, action, given, null_task, floating, control = text(), text(), number(), text(), take_floating(), text()
+local h = load(ALL)
+local w = h and run_of(id)
+if not w then return { 'GONE' } end
+local present_at = now()
+local at = given > 0 and given or present_at
+present(h, w)
+if w.status > RUNNING then return { 'OK', told_run(w), row(h), {} } end
+local told, seen = {}, nil
+if w.status == RUNNING then
+  if h.cancel ~= 'rollback' then h.cancel = action end -- the stronger one stays
+  seen = told_run(present(h, run_of(id)))
+  if control ~= '' then redis.call('PUBLISH', control, table.concat({ 'C', origin, h.cancel, id }, '\n')) end
+else
+  seen = cancel_pending(h, told, w, action, at, floating, null_task)
+end
+settle(h)
+h.op = op
+changed(h, present_at)
+save(h)
+return { 'OK', seen, row(h), told }

@@ -1,0 +1,39 @@
+-- Leases the thread's next run that may start, or the running one if its lease ran out.
+-- KEYS: all of the thread.
+-- ARGV: op, run id ('' for any), claim (worker, lease, reserve, most attempts, epoch).
+-- Result: {'OK', run, row, lease}; {'LOST', token, run} for a run that was tried too often;
+--   {'NONE', row} when nothing may start; {'GONE'}.
+--!use lease
+--!use clock
+local op, want = text(), text()
+local c = take_claim()
+local at = now()
+local h = load(ALL)
+if not h then return { 'GONE' } end
+if h.op == op and h.running ~= 0 then -- the reply was lost
+  return { 'OK', told_run(present(h, run_of(h.runid))), row(h), told_lease(h) }
+end
+if h.running == 0 then
+  local w
+  for i, p in ipairs(waiting(h)) do
+    if p.at <= at then
+      w = run_of(id_of(p.run))
+      break
+    end
+  end
+  if not w or want ~= '' and w.id ~= want then return { 'NONE', row(h) } end
+  begin(h, w, c, at)
+else
+  if h.due > at or want ~= '' and h.runid ~= want then return { 'NONE', row(h) } end
+  local lost = h.lost + (h.released == 0 and 1 or 0)
+  if lost >= c.max then return { 'LOST', int(h.token), told_run(present(h, run_of(h.runid))) } end
+  h.lost = lost
+  h.fbase = h.freserved + 1
+  h.freserved = h.fbase + c.reserve
+  h.attempt = h.attempt + 1
+  lease(h, c, at)
+end
+h.op = op
+changed(h, at)
+save(h)
+return { 'OK', told_run(present(h, run_of(h.runid))), row(h), told_lease(h) }

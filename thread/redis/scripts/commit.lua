@@ -1,0 +1,52 @@
+-- Stores one transition of a leased run; with a finish, its end.
+-- KEYS: all of the thread.
+-- ARGV: token, run id, commit id, channel, origin, n checkpoints, n task records,
+--   n steps (origin, member, document), log batch, finish.
+-- Result: {'OK'}; with a finish {'OK', row, told}; {'REPEAT'}; {'CONFLICT', why}; {'FENCED'}.
+--!use finish
+--!use clock
+local token, run, id = number(), text(), text()
+take_channel()
+local checkpoints, tasks, steps = take_checkpoints(), take_tasks(), {}
+for i = 1, number() do steps[i] = { origin = text(), member = text(), doc = text() } end
+local batch, f = take_batch(), take_finish()
+
+-- repeats tells whether a commit was stored before the newest or is the newest: ids end in a counter.
+local function repeats(newest)
+  if newest == '' or id == '' then return false end
+  if newest == id then return true end
+  local a, m = string.match(newest, '^(.-)(%d+)$')
+  local b, n = string.match(id, '^(.-)(%d+)$')
+  return a ~= nil and a == b and tonumber(n) <= tonumber(m)
+end
+
+local h = load(f and ALL or STEP)
+if not owned(h, token) then
+  local w = h and run_of(run)
+  if w and w.status > RUNNING and repeats(w.commit) then return { 'REPEAT' } end
+  return { 'FENCED' }
+end
+if repeats(h.commit) then return { 'REPEAT' } end
+local why = refused(h, checkpoints, true)
+if why then return { 'CONFLICT', why } end
+local place_of = batch and fits(h, batch)
+if place_of == 'other' then return { 'CONFLICT', 'log position ' .. int(batch.first) .. ' is taken' } end
+
+local at = now()
+for i, cp in ipairs(checkpoints) do put_checkpoint(h, cp, at) end
+for i, t in ipairs(tasks) do
+  put_task(t)
+  ask(h, t, h.runid, h.running, at)
+end
+for i, s in ipairs(steps) do put_record(STEPS, s.origin, s.member, s.doc) end
+if place_of == 'new' then append(h, batch, h.running, h.runid) end
+h.commit = id
+if not f then
+  save(h)
+  return { 'OK' }
+end
+h.npos, h.nseq = h.pos + 1, h.seq + 1 -- back from the reserved range
+local told = finish(h, f, id)
+changed(h, at)
+save(h)
+return { 'OK', row(h), told }

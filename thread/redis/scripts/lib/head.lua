@@ -1,0 +1,97 @@
+--!use keys
+--!use args
+-- The head of a thread: what its transitions change. A field that is 0 or empty isn't stored.
+local IDLE, BUSY, INTERRUPTED, FAILED = 0, 1, 2, 3
+
+-- Fields that are text; all others are integers.
+local TEXTS = { ttl = true, op = true, epoch = true, head = true, runid = true, cancel = true, worker = true,
+  base = true, queue = true, commit = true }
+
+-- What a step in the middle of a run needs: kept short, since it is done most.
+local STEP = { 'created', 'op', 'running', 'runid', 'token', 'head', 'gen', 'nseq', 'npos', 'seq', 'pos', 'supdated',
+  'cps', 'open', 'asked', 'commit', 'logbytes' }
+
+local ALL = { 'created', -- when the thread was created: it exists
+  'temp', 'expires', 'ttl',
+  'v', 'mv',             -- versions of what is derived from the head, and of metadata and configuration
+  'op',                  -- the transition that was stored last, so that its repetition is known
+  'epoch',               -- of the server that gave the last numbers
+  'status', 'rest',      -- rest: the status when nothing is inflight
+  'updated', 'supdated', -- supdated: of the state
+  'head',                -- id of the newest root checkpoint
+  'gen',
+  'nseq', 'npos',        -- what the next owner starts with; behind the reserved range while a run is leased
+  'sseq', 'spos',        -- what the present owner started with
+  'seq', 'pos',          -- of the newest log entry
+  'token', 'running', 'runid', 'attempt', 'lost', 'released', 'fbase', 'freserved', 'cancel', 'worker', 'started',
+  'logfrom', 'cpfrom',   -- the running run's first position and checkpoint
+  'base', 'baserest',    -- head and rest when the run was claimed
+  'due',                 -- when the lease ends
+  'queue',               -- pending runs: number:earliest start, by blanks
+  'runs', 'cps',         -- number of the newest run and checkpoint
+  'open', 'asked',       -- open questions; the run that raised the generation
+  'suspended',           -- number of the last run of the suspended execution
+  'ended', 'owed',       -- owed: runs that were dropped and not told of yet
+  'commit',
+  'logbytes' }
+
+local fields, stored
+
+-- load reads the fields named; nil when the thread doesn't exist.
+local function load(names)
+  fields = names
+  stored = redis.call('HMGET', HEAD, unpack(names))
+  if not stored[1] then return nil end
+  local h = {}
+  for i, name in ipairs(names) do
+    local v = stored[i]
+    if TEXTS[name] then
+      h[name] = v or ''
+    else
+      h[name] = tonumber(v or 0)
+    end
+  end
+  return h
+end
+
+-- fresh is the head of a thread to be.
+local function fresh(created)
+  fields, stored = ALL, {}
+  local h = {}
+  for i, name in ipairs(ALL) do h[name] = TEXTS[name] and '' or 0 end
+  h.created, h.updated, h.nseq, h.npos, h.v, h.mv = created, created, 1, 1, 1, 1
+  return h
+end
+
+-- save writes what is different.
+local function save(h)
+  local set, del = {}, {}
+  for i, name in ipairs(fields) do
+    local v = h[name]
+    if not TEXTS[name] then v = v == 0 and '' or int(v) end
+    if v ~= (stored[i] or '') then
+      if v == '' then
+        del[#del + 1] = name
+      else
+        set[#set + 1] = name
+        set[#set + 1] = v
+      end
+    end
+  end
+  if #set > 0 then redis.call('HSET', HEAD, unpack(set)) end
+  if #del > 0 then redis.call('HDEL', HEAD, unpack(del)) end
+end
+
+-- changed counts a change of what is derived. Versions follow the clock, so that
+-- those of a thread that takes a deleted one's id are higher.
+local function changed(h, at) h.v = math.max(h.v + 1, at) end
+
+-- above compares identifiers byte by byte; Lua's own order is the locale's.
+local function above(a, b)
+  local n = math.min(#a, #b)
+  for i = 1, n do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x > y end
+  end
+  return #a > #b
+end

@@ -1,0 +1,42 @@
+--!use runs
+--!use log
+-- Claims and leases.
+local function owned(h, token) return h and h.running ~= 0 and h.token == token end
+
+local function take_claim()
+  return { worker = text(), lease = number(), reserve = number(), max = number(), epoch = text() }
+end
+
+-- JUMP is skipped where numbers may have been given that the server has lost (decisions 2).
+local JUMP = 1048576
+
+-- lease gives the running run of h to a worker, with numbers of its own.
+local function lease(h, c, at)
+  if c.epoch ~= '' then
+    if h.epoch ~= '' and h.epoch ~= c.epoch then h.npos, h.nseq = h.npos + JUMP, h.nseq + JUMP end
+    h.epoch = c.epoch
+  end
+  h.token = h.token + 1
+  h.released, h.worker, h.due, h.commit = 0, c.worker, at + c.lease, ''
+  h.sseq, h.spos = h.nseq, h.npos
+  h.seq, h.pos = h.nseq - 1, h.npos - 1
+  h.nseq, h.npos = h.nseq + c.reserve + 1, h.npos + c.reserve + 1
+  h.status = BUSY
+  redis.call('HDEL', DETAILS, 'error')
+end
+
+-- begin starts a pending run.
+local function begin(h, w, c, at)
+  unqueue(h, w.number)
+  h.running, h.runid, h.attempt, h.lost, h.started, h.cancel = w.number, w.id, 1, 0, at, ''
+  h.fbase, h.freserved = 0, c.reserve
+  h.base, h.baserest, h.cpfrom = h.head, h.rest, h.cps + 1
+  lease(h, c, at)
+  h.logfrom = h.spos
+end
+
+-- told_lease is the lease as it is told to its owner.
+local function told_lease(h)
+  return { h.runid, h.worker, int(h.token), int(h.due), int(h.sseq), int(h.spos), int(h.nseq - 1), int(h.npos - 1),
+    int(h.fbase), int(h.freserved), int(h.lost) }
+end

@@ -1,0 +1,49 @@
+--!use thread
+-- Rows of runs. A run that has been claimed stays pending in its row until it
+-- ends; the head tells which one runs, and all that changes meanwhile.
+local PENDING, RUNNING, SUCCESS, ERROR, CANCELLED = 0, 1, 2, 3, 4
+
+-- What a row holds, in the order in which it is packed.
+local COLUMNS = { 'number', 'status', 'created', 'updated', 'started', 'ended', 'notbefore', 'attempt', 'cancel',
+  'suspended', 'base', 'logfrom', 'logto', 'cpfrom', 'cpto', 'fingerprint', 'commit', 'execution', 'op', 'writes', 'resumes' }
+
+local function run_of(id)
+  local packed = redis.call('HGET', RUNS, 's' .. id)
+  if not packed then return nil end
+  local values, w = cmsgpack.unpack(packed), { id = id }
+  for i, name in ipairs(COLUMNS) do w[name] = values[i] end
+  return w
+end
+
+local function put_run(w)
+  local values = {}
+  for i, name in ipairs(COLUMNS) do values[i] = w[name] end
+  redis.call('HSET', RUNS, 's' .. w.id, cmsgpack.pack(values))
+end
+
+local function drop_run(w)
+  redis.call('HDEL', RUNS, 's' .. w.id, 'd' .. w.id, 'e' .. w.id)
+  redis.call('ZREM', ORDER, w.id)
+  redis.call('ZREM', RETIRED, w.id)
+end
+
+local function id_of(run)
+  return redis.call('ZRANGEBYSCORE', ORDER, int(run), int(run))[1]
+end
+
+-- present adds to the row of the running run what the head says of it.
+local function present(h, w)
+  if w.status == PENDING and h.running == w.number then
+    w.status, w.attempt, w.started, w.cancel, w.base = RUNNING, h.attempt, h.started, h.cancel, h.base
+    w.logfrom, w.logto, w.cpfrom, w.cpto = h.logfrom, h.pos, h.cpfrom, h.cps
+    w.updated = math.max(w.updated, h.started)
+  end
+  return w
+end
+
+-- told_run is a row as it is told to the caller; w is as present made it.
+local function told_run(w)
+  local rest = redis.call('HMGET', RUNS, 'd' .. w.id, 'e' .. w.id)
+  return { w.id, int(w.number), int(w.status), int(w.created), int(w.updated), int(w.started), int(w.ended), int(w.notbefore),
+    int(w.attempt), w.cancel, int(w.suspended), w.base, w.execution, rest[1] or '', rest[2] or '' }
+end

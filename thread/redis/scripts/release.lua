@@ -1,0 +1,16 @@
+-- Gives a leased run back unfinished.
+-- KEYS: all of the thread.
+-- ARGV: op, token.
+-- Result: {'OK', row} or {'FENCED'}.
+--!use lease
+--!use clock
+local op, token = text(), number()
+local h = load(ALL)
+if h and h.op == op then return { 'OK', row(h) } end
+if not owned(h, token) then return { 'FENCED' } end
+local at = now()
+h.token = h.token + 1
+h.released, h.worker, h.due, h.op = 1, '', at, op
+changed(h, at)
+save(h)
+return { 'OK', row(h) }

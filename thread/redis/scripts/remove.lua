@@ -1,0 +1,36 @@
+-- Deletes a run.
+-- KEYS: all of the thread.
+-- ARGV: op, channel, origin, run id, name of the record of command writes,
+--   floating batches: the end of a running run, the beginning and end of a pending one.
+-- Result: {'OK', row, told} or {'GONE'} without such a run.
+--!use remove
+--!use clock
+local op = text()
+take_channel()
+local id, null_task, ended, unbegun = text(), text(), take_floating(), take_floating()
+local h = load(ALL)
+if h and h.op == op then return { 'OK', row(h), {} } end
+local w = h and run_of(id)
+if not w then return { 'GONE' } end
+local at, told = now(), {}
+present(h, w)
+if w.status == RUNNING then -- its worker finds itself fenced
+  local batch = land(h, ended)
+  told = { id, batch.data }
+  for i, v in ipairs(undo(h, w, batch, null_task, at)) do told[#told + 1] = v end
+elseif w.status == PENDING then
+  unqueue(h, w.number)
+  remove_run(h, w, null_task)
+  dropped(h, told, id, unbegun)
+else -- answers that an ended run brought stay accepted
+  local head = h.head
+  drop_log(h, w)
+  forget_checkpoints(h, w.cpfrom, w.cpto)
+  if h.head ~= head and h.open == 0 then h.rest = IDLE end
+  drop_run(w)
+end
+h.updated, h.op = at, op
+settle(h)
+changed(h, at)
+save(h)
+return { 'OK', row(h), told }

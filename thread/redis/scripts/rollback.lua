@@ -1,0 +1,21 @@
+-- Removes a leased run in place of ending it.
+-- KEYS: all of the thread.
+-- ARGV: op, token, channel, origin, name of the record of command writes, log batch that stays.
+-- Result: {'OK', row, told} or {'FENCED'}.
+--!use remove
+--!use clock
+local op, token = text(), number()
+take_channel()
+local null_task, last = text(), take_batch()
+local h = load(ALL)
+if h and h.op == op then return { 'OK', row(h), {} } end
+if not owned(h, token) then return { 'FENCED' } end
+local at = now()
+local w = present(h, run_of(h.runid))
+h.npos = math.max(h.pos, last and last.last or 0) + 1
+h.nseq = math.max(h.seq, last and last.seq or 0) + 1
+local told = undo(h, w, last, null_task, at)
+h.op = op
+changed(h, at)
+save(h)
+return { 'OK', row(h), told }
