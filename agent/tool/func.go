@@ -39,7 +39,7 @@ type CallContext interface {
 // AtLeastOnce say. A function that is to ask a person, or to do several things of which
 // none may be repeated, is for New.
 func Func[A, R any](name, description string, fn func(ctx CallContext, args A) (R, error), opts ...Option) Tool {
-	return plain(model.Tool{Name: name, Description: description, Schema: schemaOf[A]()}, func(ctx CallContext) (any, error) {
+	return plain(model.Tool{Name: name, Description: description, Schema: SchemaOf[A]()}, func(ctx CallContext) (any, error) {
 		args, err := decode[A](ctx.ToolCall())
 		if err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ type toolCall struct {
 // call out and answers with its result. A is the struct of its arguments, as in New.
 func Headless[A any](name, description string, opts ...Option) Tool {
 	return &function{
-		definition: model.Tool{Name: name, Description: description, Schema: schemaOf[A]()},
+		definition: model.Tool{Name: name, Description: description, Schema: SchemaOf[A]()},
 		options:    newOptions(opts),
 		call: func(ctx Context) (any, error) {
 			call := ctx.ToolCall()

@@ -71,7 +71,7 @@ func (f *function) ReturnsDirect() bool { return f.options.direct }
 // AtLeastOnce are of no use here: its steps have such options.
 func New[A any](name, description string, fn func(ctx Context, args A) (any, error), opts ...Option) Tool {
 	return &function{
-		definition: model.Tool{Name: name, Description: description, Schema: schemaOf[A]()},
+		definition: model.Tool{Name: name, Description: description, Schema: SchemaOf[A]()},
 		options:    newOptions(opts),
 		call: func(ctx Context) (any, error) {
 			args, err := decode[A](ctx.ToolCall())

@@ -1,0 +1,274 @@
+package react
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/message"
+	"github.com/parley-dev/parley/agent/tool"
+)
+
+// loop is an agent that is being made, and then what its nodes share.
+type loop[S Conversational] struct {
+	o       Options[S]
+	tools   *tool.Set
+	speaker string
+	// response is nil where the agent answers as it likes.
+	response *responder
+	b        *agent.Builder[S]
+	named    agent.NodeOption
+	// before, preModel, postModel and after are the hooks in the order in which they run.
+	before, preModel, postModel, after []hookNode
+	// entry is the node that a round of the loop begins with, exit the one that the turn ends with.
+	entry, exit string
+	callModel   ModelHandler
+}
+
+// hookNode is a hook as a node of the graph.
+type hookNode struct {
+	name    string
+	add     func()
+	canJump []Destination
+}
+
+// New compiles the agent's graph. Errors: no model, tools that tool.NewSet refuses, names
+// that the graph refuses, middleware, a response or limits that can't be.
+func New[S Conversational](o Options[S]) (*agent.Graph, error) {
+	l, err := newLoop(o)
+	if err != nil {
+		return nil, fmt.Errorf("react: agent %q: %w", o.Name, err)
+	}
+	return l.graph()
+}
+
+func newLoop[S Conversational](o Options[S]) (*loop[S], error) {
+	if o.Model == nil {
+		return nil, fmt.Errorf("the agent has no model")
+	}
+	l := &loop[S]{o: o, speaker: o.Speaker, named: agent.Tags()}
+	if o.Speaker == "" {
+		l.speaker = DefaultSpeaker
+	} else {
+		l.named = agent.NodeMetadata(map[string]any{"lc_agent_name": o.Speaker})
+	}
+	if err := checkMiddleware(o.Middleware); err != nil {
+		return nil, err
+	}
+	available := slices.Clone(o.Tools)
+	for _, m := range o.Middleware {
+		available = append(available, m.Tools...)
+	}
+	available, err := joinSubagents(available)
+	if err != nil {
+		return nil, err
+	}
+	if l.tools, err = tool.NewSet(available...); err != nil {
+		return nil, err
+	}
+	if l.response, err = newResponder(o.Response, l.tools); err != nil {
+		return nil, err
+	}
+	if err := o.Limits.check(o.Model); err != nil {
+		return nil, err
+	}
+	l.callModel = wrapModel(o.Middleware, l.generate)
+	l.b = agent.NewGraph[S](o.Name, l.graphOptions()...)
+	return l, nil
+}
+
+func checkMiddleware(all []Middleware) error {
+	seen := map[string]bool{}
+	for _, m := range all {
+		if m.Name == "" {
+			return fmt.Errorf("a middleware has no name")
+		}
+		if seen[m.Name] {
+			return fmt.Errorf("two middlewares are named %q", m.Name)
+		}
+		seen[m.Name] = true
+	}
+	return nil
+}
+
+// graphOptions are the agent's own, and those of its parts.
+func (l *loop[S]) graphOptions() []agent.GraphOption {
+	options := []agent.GraphOption{agent.Sealed(turnKey)}
+	jumps := false
+	for _, m := range l.o.Middleware {
+		if m.State != nil {
+			options = append(options, agent.ExtraState(m.State))
+		}
+		for _, s := range []*Step{m.BeforeAgent, m.BeforeModel, m.AfterModel, m.AfterAgent} {
+			jumps = jumps || s != nil && len(s.CanJumpTo) > 0
+		}
+	}
+	if jumps {
+		options = append(options, agent.ExtraState(jumpState{}))
+	}
+	if l.o.Response != nil {
+		options = append(options, agent.ExtraState(structuredState{}))
+	}
+	return append(options, l.o.GraphOptions...)
+}
+
+// graph makes nodes and edges (spec/runtime.md 7.1).
+func (l *loop[S]) graph() (*agent.Graph, error) {
+	l.hooks()
+	l.entry, l.exit = ModelNode, agent.End
+	if len(l.preModel) > 0 {
+		l.entry = l.preModel[0].name
+	}
+	if len(l.after) > 0 {
+		l.exit = l.after[0].name
+	}
+	hasTools := len(l.tools.Definitions()) > 0
+	for _, h := range slices.Concat(l.before, l.preModel, l.postModel, l.after) {
+		if !hasTools && slices.Contains(h.canJump, ToTools) {
+			return nil, fmt.Errorf("react: agent %q: %q jumps to tools, and there are none", l.o.Name, h.name)
+		}
+	}
+
+	chain := append(slices.Concat(l.before, l.preModel), hookNode{name: ModelNode, add: func() { l.b.Node(ModelNode, l.modelNode, l.named) }})
+	chain = append(chain, l.postModel...)
+	l.b.Edge(agent.Start, chain[0].name)
+	for i, h := range chain {
+		h.add()
+		switch {
+		case i+1 < len(chain):
+			l.lead(h, chain[i+1].name)
+		case hasTools || l.o.Response != nil:
+			l.route(h)
+		default:
+			l.lead(h, l.exit)
+		}
+	}
+	if hasTools {
+		agent.NodeOf(l.b, ToolsNode, l.toolsNode, l.named)
+		l.leaveTools()
+	}
+	for i, h := range l.after {
+		h.add()
+		next := agent.End
+		if i+1 < len(l.after) {
+			next = l.after[i+1].name
+		}
+		l.lead(h, next)
+	}
+	return l.b.Compile()
+}
+
+// hooks lists the hook nodes.
+func (l *loop[S]) hooks() {
+	own := func(hooks []Hook[S]) []hookNode {
+		var all []hookNode
+		for _, h := range hooks {
+			all = append(all, hookNode{name: h.Name, add: func() { l.b.Node(h.Name, h.Run, l.named) }})
+		}
+		return all
+	}
+	of := func(suffix string, step func(Middleware) *Step) []hookNode {
+		var all []hookNode
+		for _, m := range l.o.Middleware {
+			if s := step(m); s != nil {
+				name := m.Name + "." + suffix
+				all = append(all, hookNode{name: name, canJump: s.CanJumpTo, add: func() { agent.NodeOf(l.b, name, s.guarded, l.named) }})
+			}
+		}
+		return all
+	}
+	l.before = append(own(l.o.BeforeAgent), of("before_agent", func(m Middleware) *Step { return m.BeforeAgent })...)
+	l.preModel = of("before_model", func(m Middleware) *Step { return m.BeforeModel })
+	l.postModel = append(own(l.o.AfterModel), of("after_model", func(m Middleware) *Step { return m.AfterModel })...)
+	l.after = of("after_agent", func(m Middleware) *Step { return m.AfterAgent })
+	slices.Reverse(l.postModel)
+	slices.Reverse(l.after)
+}
+
+// stepInput is what a Step's node gets of the state.
+type stepInput struct {
+	Messages message.List `json:"messages"`
+	JumpTo   Destination  `json:"jumpTo"`
+}
+
+// lead leads from a hook to the next node, or where it jumps to.
+func (l *loop[S]) lead(h hookNode, next string) {
+	if len(h.canJump) == 0 {
+		l.b.Edge(h.name, next)
+		return
+	}
+	agent.BranchOf(l.b, h.name, func(ctx agent.Context, state json.RawMessage) ([]agent.Target, error) {
+		if targets, err := l.jumps(ctx, state); targets != nil || err != nil {
+			return targets, err
+		}
+		return []agent.Target{{Node: next}}, nil
+	}, append([]string{next}, l.landings(h, next)...)...)
+}
+
+// route leads from the last node behind the model to the tools, or to the end (spec/runtime.md 7.2).
+func (l *loop[S]) route(h hookNode) {
+	targets := []string{l.exit}
+	if len(l.tools.Definitions()) > 0 {
+		targets = []string{ToolsNode, l.exit}
+	}
+	if len(h.canJump) == 0 {
+		l.b.BranchTo(h.name, func(ctx agent.Context, s S) ([]agent.Target, error) { return l.afterModel(ctx, h.name, s) }, targets...)
+		return
+	}
+	agent.BranchOf(l.b, h.name, func(ctx agent.Context, state json.RawMessage) ([]agent.Target, error) {
+		if targets, err := l.jumps(ctx, state); targets != nil || err != nil {
+			return targets, err
+		}
+		s, err := decodeState[S](state)
+		if err != nil {
+			return nil, err
+		}
+		return l.afterModel(ctx, h.name, s)
+	}, append(targets, l.landings(h, targets...)...)...)
+}
+
+// landings are the nodes that a hook may jump to, but for those named already.
+func (l *loop[S]) landings(h hookNode, named ...string) []string {
+	nodes := map[Destination]string{ToModel: l.entry, ToTools: ToolsNode, ToEnd: l.exit}
+	var all []string
+	for _, to := range h.canJump {
+		if n := nodes[to]; n != "" && !slices.Contains(named, n) && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// jumps leads where a hook has jumped to; nil when it has not.
+func (l *loop[S]) jumps(ctx agent.Context, state json.RawMessage) ([]agent.Target, error) {
+	var in jumpState
+	if err := json.Unmarshal(state, &in); err != nil {
+		return nil, fmt.Errorf("react: decode the state: %w", err)
+	}
+	switch in.JumpTo {
+	case ToModel:
+		return []agent.Target{{Node: l.entry}}, nil
+	case ToEnd:
+		return []agent.Target{{Node: l.exit}}, nil
+	case ToTools:
+		s, err := decodeState[S](state)
+		if err != nil {
+			return nil, err
+		}
+		_, open := currentCalls(ctx, s.Conversation())
+		if len(open) == 0 {
+			return []agent.Target{{Node: l.entry}}, nil
+		}
+		return l.callTasks(s, open)
+	}
+	return nil, nil
+}
+
+func decodeState[S any](raw json.RawMessage) (S, error) {
+	var s S
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return s, fmt.Errorf("react: decode the state: %w", err)
+	}
+	return s, nil
+}
