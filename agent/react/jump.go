@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/message"
 )
 
 // Destination is where a Step can jump to.
@@ -31,6 +32,32 @@ type jumpState struct {
 // The Step that returns it must declare the destination in CanJumpTo.
 func Jump(to Destination, update agent.Update) agent.Update {
 	return agent.Updates{update, agent.Set(jumpKey, to)}
+}
+
+// stepInput is what a Step's node gets of the state.
+type stepInput struct {
+	Messages message.List `json:"messages"`
+	JumpTo   Destination  `json:"jumpTo"`
+}
+
+// stepNode is the function of a step's node.
+func (l *loop[S]) stepNode(s *Step) func(agent.Context, stepInput) (agent.Update, error) {
+	if s.run == nil {
+		return s.guarded
+	}
+	return func(ctx agent.Context, in stepInput) (agent.Update, error) {
+		spent := spending{limits: l.o.Limits}
+		update, err := s.run(ctx, in.Messages, &spent)
+		if err != nil || spent.calls == 0 {
+			return update, err
+		}
+		t, err := l.openTurn(ctx, in.Messages)
+		if err != nil {
+			return nil, err
+		}
+		spent.calls = 0 // it is no step of the agent
+		return agent.Updates{update, agent.Seal(turnKey, map[string]any{"turn": t.add(ctx, spent)})}, nil
+	}
 }
 
 // guarded is a step's function that can only jump where the step declares it; what a

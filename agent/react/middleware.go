@@ -34,6 +34,9 @@ type Middleware struct {
 	State any
 	// Tools are added to the agent's.
 	Tools []tool.Tool
+
+	// check finds settings that can't be, when the agent is made; may be nil.
+	check func() error
 }
 
 // Step is a hook that is a node. It gets the conversation; StateOf has the rest of the
@@ -42,6 +45,9 @@ type Step struct {
 	Run func(ctx agent.Context, conversation message.List) (agent.Update, error)
 	// CanJumpTo lists where Run may jump to: ToModel, ToTools, ToEnd.
 	CanJumpTo []Destination
+
+	// run takes the place of Run in a step that calls a model.
+	run func(ctx agent.Context, conversation message.List, spent *spending) (agent.Update, error)
 }
 
 // ModelCall is a call of the model that is about to be made.

@@ -17,7 +17,7 @@ func (l *loop[S]) modelNode(ctx agent.Context, s S) (agent.Update, error) {
 	if reached := l.o.Limits.reached(turn); reached != "" {
 		return l.stopAt(ctx, reached)
 	}
-	var spent spending
+	spent := spending{limits: l.o.Limits}
 	call := ModelCall{
 		Model:   l.o.Model,
 		Request: model.Request{System: l.o.Prompt, Messages: s.Conversation(), Tools: l.tools.Definitions()},
@@ -67,13 +67,13 @@ func (l *loop[S]) generate(ctx agent.Context, call ModelCall) (message.Message, 
 	if call.spent == nil {
 		return message.Message{}, errors.New("react: a wrapper of the model must hand on the call that it got, changed as it likes")
 	}
-	if err := l.o.Limits.priced(call.Model); err != nil {
+	if err := call.spent.limits.priced(call.Model); err != nil {
 		return message.Message{}, err
 	}
 	call.Request.Messages = Acceptable(call.Request.Messages)
 	answer, err := model.Generate(ctx, call.Model, call.Request, call.Options...)
-	if err == nil && l.o.Limits.some() {
-		call.spent.add(l.o.Limits.Prices, call.Model, call.Request, answer)
+	if err == nil {
+		call.spent.add(call.Model, call.Request, answer)
 	}
 	return answer, err
 }

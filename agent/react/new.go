@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/parley-dev/parley/agent"
-	"github.com/parley-dev/parley/agent/message"
 	"github.com/parley-dev/parley/agent/tool"
 )
 
@@ -88,6 +87,16 @@ func checkMiddleware(all []Middleware) error {
 			return fmt.Errorf("two middlewares are named %q", m.Name)
 		}
 		seen[m.Name] = true
+		for _, s := range []*Step{m.BeforeAgent, m.BeforeModel, m.AfterModel, m.AfterAgent} {
+			if s != nil && s.Run == nil && s.run == nil {
+				return fmt.Errorf("a step of middleware %q has no function", m.Name)
+			}
+		}
+		if m.check != nil {
+			if err := m.check(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -173,7 +182,7 @@ func (l *loop[S]) hooks() {
 		for _, m := range l.o.Middleware {
 			if s := step(m); s != nil {
 				name := m.Name + "." + suffix
-				all = append(all, hookNode{name: name, canJump: s.CanJumpTo, add: func() { agent.NodeOf(l.b, name, s.guarded, l.named) }})
+				all = append(all, hookNode{name: name, canJump: s.CanJumpTo, add: func() { agent.NodeOf(l.b, name, l.stepNode(s), l.named) }})
 			}
 		}
 		return all
@@ -184,12 +193,6 @@ func (l *loop[S]) hooks() {
 	l.after = of("after_agent", func(m Middleware) *Step { return m.AfterAgent })
 	slices.Reverse(l.postModel)
 	slices.Reverse(l.after)
-}
-
-// stepInput is what a Step's node gets of the state.
-type stepInput struct {
-	Messages message.List `json:"messages"`
-	JumpTo   Destination  `json:"jumpTo"`
 }
 
 // lead leads from a hook to the next node, or where it jumps to.

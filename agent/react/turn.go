@@ -66,14 +66,18 @@ func turnOf(conversation message.List) string {
 	return ""
 }
 
-// spending gathers what the model calls of a node took.
+// spending gathers what the model calls of a node take.
 type spending struct {
+	limits        Limits
 	calls, tokens int
 	cost          float64
 }
 
 // add counts one call.
-func (s *spending) add(prices map[string]Price, used model.Model, req model.Request, answer message.Message) {
+func (s *spending) add(used model.Model, req model.Request, answer message.Message) {
+	if !s.limits.some() {
+		return
+	}
 	u := answer.UsageMetadata
 	if u == nil || u.InputTokens+u.OutputTokens == 0 {
 		u = &message.Usage{InputTokens: (len(req.System) + len(req.Messages.AppendJSON(nil))) / bytesPerToken, OutputTokens: len(answer.AppendJSON(nil)) / bytesPerToken}
@@ -81,7 +85,7 @@ func (s *spending) add(prices map[string]Price, used model.Model, req model.Requ
 	input, output := max(0, u.InputTokens), max(0, u.OutputTokens)
 	s.calls++
 	s.tokens += input + output
-	p := prices[used.Info().Name]
+	p := s.limits.Prices[used.Info().Name]
 	var details struct {
 		CacheRead int `json:"cache_read"`
 	}
