@@ -44,6 +44,7 @@ func meant(at []string, branches [][]fault) []fault {
 		}
 	}
 	if len(fit) > 0 {
+		fit = keyed(at, fit)
 		if missing := missingEverywhere(at, fit); missing != nil {
 			return []fault{*missing}
 		}
@@ -53,6 +54,26 @@ func meant(at []string, branches [][]fault) []fault {
 		return []fault{*f}
 	}
 	return slices.Concat(branches...)
+}
+
+// keyed picks the branches whose properties fit, if there are any.
+func keyed(at []string, branches [][]fault) [][]fault {
+	var fit [][]fault
+	for _, b := range branches {
+		if !slices.ContainsFunc(b, func(f fault) bool {
+			switch f.kind.(type) {
+			case *kind.Required, *kind.AdditionalProperties:
+				return len(f.at) == len(at)
+			}
+			return false
+		}) {
+			fit = append(fit, b)
+		}
+	}
+	if len(fit) == 0 {
+		return branches
+	}
+	return fit
 }
 
 // discriminates tells whether the fault says that a branch isn't the one meant.

@@ -33,7 +33,9 @@ func TestFaultsOfAUnionAreThoseOfTheBranchThatWasMeant(t *testing.T) {
 		"nothing to tell by":       {`{"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`, []string{" missing property 'a'", " missing property 'b'"}},
 		"several fit":              {`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"a":1,"b":1}`, []string{" 'oneOf' failed, subschemas 0, 1 matched"}},
 		"if and then":              {`{"if":{"properties":{"type":{"const":"edit"}}},"then":{"required":["args"]}}`, `{"type":"edit"}`, []string{" missing property 'args'"}},
-		"two discriminators":       {`{"anyOf":[{"properties":{"a":{"const":1}}},{"properties":{"b":{"const":2}}}]}`, `{"a":0,"b":0}`, []string{"/a value must be 1", "/b value must be 2"}},
+		"by the keys": {`{"oneOf":[{"required":["a"],"properties":{"k":{"const":1},"a":{"type":"string"}}},{"required":["b"],"properties":{"k":{"const":1},"b":{"type":"string"}}}]}`,
+			`{"k":1,"b":2}`, []string{"/b got number, want string"}},
+		"two discriminators": {`{"anyOf":[{"properties":{"a":{"const":1}}},{"properties":{"b":{"const":2}}}]}`, `{"a":0,"b":0}`, []string{"/a value must be 1", "/b value must be 2"}},
 	} {
 		c, err := NewChecker(raw(tc.schema))
 		require.NoError(t, err, name)

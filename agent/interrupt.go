@@ -8,13 +8,14 @@ import (
 	"strconv"
 )
 
-// InterruptOption configures Interrupt: Named, ResponseSchema.
+// InterruptOption configures Interrupt: Named, ResponseSchema, InterruptID.
 type InterruptOption func(*interruptOptions)
 
 type interruptOptions struct {
 	name   string
 	schema json.RawMessage
 	given  bool // the schema is the node's own
+	id     *string
 }
 
 // Interrupt asks a person and suspends the run until the answer is there; then
@@ -49,6 +50,9 @@ func Named(name string) InterruptOption { return func(o *interruptOptions) { o.n
 func ResponseSchema(schema json.RawMessage) InterruptOption {
 	return func(o *interruptOptions) { o.schema, o.given = schema, true }
 }
+
+// InterruptID stores the question's id in id, before Interrupt returns.
+func InterruptID(id *string) InterruptOption { return func(o *interruptOptions) { o.id = id } }
 
 // asks is what an attempt of a task asked.
 type asks struct {
@@ -98,6 +102,9 @@ func (c *taskContext) ask(value any, o interruptOptions) (json.RawMessage, error
 		}
 		a.names[o.name]++
 		info.ID = namedInterruptID(c.planned.ns, key)
+	}
+	if o.id != nil {
+		*o.id = info.ID
 	}
 	answer, answered := c.loop.answers[info.ID]
 	if !answered && o.given && !isNull(info.ResponseSchema) {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -11,6 +10,46 @@ import (
 // from then on that update is returned, and recorded is true. Until then, and after an error, another
 // pass calls fn again, which finds its own steps done. It is known by its name as a Step is.
 func Once(ctx Context, name string, fn func(ctx Context) (Update, error)) (update Update, recorded bool, err error) {
+	raw, recorded, err := once(ctx, name, func(ctx Context) (json.RawMessage, error) {
+		var err error
+		if update, err = fn(ctx); err != nil {
+			return nil, err
+		}
+		raw, err := encodeUpdate(update)
+		if err != nil {
+			return nil, fmt.Errorf("agent: encode the update of %q: %w", name, err)
+		}
+		return raw, nil
+	})
+	if err != nil || !recorded {
+		return update, false, err
+	}
+	if update, err = decodeUpdate(raw); err != nil {
+		err = fmt.Errorf("agent: recorded update of %q: %w", name, err)
+	}
+	return update, true, err
+}
+
+// OnceOf is Once for work whose result is a value with a JSON form.
+func OnceOf[T any](ctx Context, name string, fn func(ctx Context) (T, error)) (T, error) {
+	var out T
+	raw, recorded, err := once(ctx, name, func(ctx Context) (json.RawMessage, error) {
+		var err error
+		if out, err = fn(ctx); err != nil {
+			return nil, err
+		}
+		return encode(out)
+	})
+	if err != nil || !recorded {
+		return out, err
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, fmt.Errorf("agent: recorded result of %q: %w", name, err)
+	}
+	return out, nil
+}
+
+func once(ctx Context, name string, fn func(ctx Context) (json.RawMessage, error)) (raw json.RawMessage, recorded bool, err error) {
 	s := ctx.journal()
 	key, rec, release, err := s.enter("once:" + name)
 	if err != nil {
@@ -18,26 +57,18 @@ func Once(ctx Context, name string, fn func(ctx Context) (Update, error)) (updat
 	}
 	defer release()
 	if rec.Status == StepDone {
-		update, err = decodeUpdate(rec.Result)
-		if err != nil {
-			err = fmt.Errorf("agent: recorded update of %q: %w", name, err)
-		}
-		return update, true, err
+		return rec.Result, true, nil
 	}
-	update, err = fn(ctx)
-	if err == nil && Bubbles(ctx, nil) {
-		err = ErrSuspended
-	}
-	if err != nil {
+	raw, err = fn(ctx)
+	switch {
+	case err == nil && Bubbles(ctx, nil):
+		return nil, false, ErrSuspended
+	case err != nil:
 		return nil, false, err
 	}
-	rec.Result, err = encodeUpdate(update)
-	if err != nil {
-		return nil, false, fmt.Errorf("agent: encode the update of %q: %w", name, err)
-	}
-	rec.Status, rec.Error = StepDone, nil
+	rec.Status, rec.Result, rec.Error = StepDone, raw, nil
 	rec.Attempt++
-	return update, false, s.record(key, rec)
+	return raw, false, s.record(key, rec)
 }
 
 // Claim tells whether the task is the first one of its superstep to claim key; it
@@ -102,7 +133,7 @@ func docOf(u Update) (updateDoc, error) {
 		}
 		return updateDoc{Updates: &docs}, nil
 	}
-	return updateDoc{}, errors.New("unknown kind of update")
+	return updateDoc{}, fmt.Errorf("agent: an update of type %T can't be recorded", u)
 }
 
 func encodeAll(values map[string]any) (map[string]json.RawMessage, error) {

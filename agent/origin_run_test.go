@@ -197,3 +197,28 @@ func TestAnUpdateThatCantBeRecordedIsAnError(t *testing.T) {
 	require.Equal(t, "error", res.Status)
 	require.Contains(t, res.Err.Message, `encode the update of "w"`)
 }
+
+func TestAValueThatAPersonGaveOnceIsKept(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	thread := agenttest.New(workers(func(ctx agent.Context, in string) (agent.Update, error) {
+		if in == "two" {
+			return nil, nil
+		}
+		answer, err := agent.OnceOf(agent.InOrigin(ctx, "o"), "w", func(ctx agent.Context) (map[string]string, error) {
+			var id string
+			text, err := agent.Interrupt[string](ctx, "?", agent.InterruptID(&id))
+			asked = append(asked, id)
+			return map[string]string{"text": text, "id": id}, err
+		})
+		return agent.Set("got", []string{answer["text"], answer["id"]}), err
+	}))
+	_, err := thread.Run(t.Context(), map[string]any{})
+	require.NoError(t, err)
+	id := thread.Pending()[0].ID
+	_, err = thread.Resume(t.Context(), "yes")
+	require.NoError(t, err)
+	succeed(t, thread, map[string]any{})
+	require.Equal(t, []string{"yes", id, "yes", id}, got(t, thread))
+	require.Equal(t, []string{id, id}, asked)
+}

@@ -46,15 +46,21 @@ func ReadSealed[T any](ctx Context, key string) (T, error) {
 	if spec := c.loop.g.specs[sealedPrefix+key]; spec == nil {
 		return out, fmt.Errorf("agent: graph %q has no sealed channel %q", c.loop.g.name, key)
 	}
-	held := decodeSealed(c.loop.cp.Channels[sealedPrefix+key].Value)
-	if held.Thread != c.exec.ThreadID || len(held.Entries) == 0 {
+	return SealedIn[T](c.loop.cp, c.exec.ThreadID, key)
+}
+
+// SealedIn is ReadSealed for a checkpoint of a thread, for those who look at it from outside of a run.
+func SealedIn[T any](cp *Checkpoint, threadID, key string) (T, error) {
+	var out T
+	held := decodeSealed(cp.Channels[sealedPrefix+key].Value)
+	if held.Thread != threadID || len(held.Entries) == 0 {
 		return out, nil
 	}
 	raw, err := encode(held.Entries)
-	if err != nil {
-		return out, fmt.Errorf("agent: sealed channel %q: %w", key, err)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
 	}
-	if err := json.Unmarshal(raw, &out); err != nil {
+	if err != nil {
 		return out, fmt.Errorf("agent: sealed channel %q: %w", key, err)
 	}
 	return out, nil
