@@ -38,6 +38,9 @@ func (k Key) String() string {
 	return "no key"
 }
 
+// MarshalText says where the key is, as String does.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // Read returns the key; "" for the zero Key. Errors: ErrNoKey when it is missing
 // or isn't one line of printable ASCII, which no header could carry.
 func (k Key) Read() (string, error) {
