@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"slices"
 )
 
@@ -158,9 +157,7 @@ func (c *taskContext) call(n *node) (update Update, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in node %q: %v", n.name, p)
-			if c.exec.Panicked != nil {
-				c.exec.Panicked(n.name, p, debug.Stack())
-			}
+			ReportPanic(c, p)
 		}
 	}()
 	return n.run(c, c.loop.inputFor(c.planned))

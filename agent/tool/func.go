@@ -61,11 +61,11 @@ func plain(d model.Tool, fn func(ctx CallContext) (any, error), opts []Option) T
 	return &function{definition: d, options: o, call: func(ctx Context) (any, error) {
 		return agent.Step(ctx, "tool:"+d.Name, func(step agent.StepContext) (outcome, error) {
 			c := &funcContext{StepContext: step, outer: ctx}
-			out, err := attempt(func() (any, error) { return fn(c) }, c.Progress)
+			out, err := attempt(ctx, func() (any, error) { return fn(c) }, c.Progress)
 			switch {
-			case ctx.Err() != nil && err != nil:
+			case err != nil && ctx.Err() != nil:
 				return outcome{}, err // cut off: nothing is known of it
-			case step.Err() != nil && ctx.Err() == nil:
+			case err != nil && step.Err() != nil:
 				return failed(fmt.Errorf("%s did not end within %s; it isn't known whether it took effect", d.Name, o.timeout)), nil
 			case err != nil:
 				return failed(err), nil

@@ -63,9 +63,10 @@ func (o outcome) err() error {
 }
 
 // attempt calls a function and takes what it returns; a panic is an error.
-func attempt(call func() (any, error), progress func(any)) (out outcome, err error) {
+func attempt(ctx agent.Context, call func() (any, error), progress func(any)) (out outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			agent.ReportPanic(ctx, p)
 			err = fmt.Errorf("the tool panicked: %v", p)
 		}
 	}()

@@ -62,7 +62,7 @@ func (s *Set) Run(ctx agent.Context, call message.ToolCall, state json.RawMessag
 		return r.refuse(err)
 	}
 	c := &callContext{Context: ctx, call: call, state: o.state, once: o.reviewed}
-	out, err := attempt(func() (any, error) { return s.entries[call.Name].tool.Call(c) }, func(v any) {
+	out, err := attempt(ctx, func() (any, error) { return s.entries[call.Name].tool.Call(c) }, func(v any) {
 		agent.ToolCallOutput(ctx, call.ID, call.Name, v)
 	})
 	if agent.Bubbles(ctx, err) {
