@@ -149,7 +149,8 @@ func (l *loop[S]) toolsNode(ctx agent.Context, in json.RawMessage) (agent.Update
 	}
 	answer, open := currentCalls(ctx, *conversation.List)
 	for _, call := range open {
-		if call.ID == named.ID {
+		// Of several tasks for one call the first one carries it out.
+		if call.ID == named.ID && agent.Claim(ctx, "react:"+answer.ID+":"+call.ID) {
 			// The id of the result is the same however often the call is carried out, so that a
 			// second result takes the place of the first (D-46).
 			id := derivedID("answer", answer.ID, call.ID)
@@ -161,9 +162,23 @@ func (l *loop[S]) toolsNode(ctx agent.Context, in json.RawMessage) (agent.Update
 	return nil, nil
 }
 
-// carryOut is the innermost ToolHandler.
+// carryOut is the innermost ToolHandler. The review is inside of all wrappers: what it
+// lets run is what runs (D-101).
 func (l *loop[S]) carryOut(ctx agent.Context, call message.ToolCall, messageID string) (agent.Update, error) {
-	return l.tools.Run(ctx, call, nil, tool.MessageID(messageID), tool.StateFrom(func() json.RawMessage { return l.stateOf(ctx) }))
+	if l.gate == nil {
+		return l.run(ctx, call, messageID)
+	}
+	return l.gate.Call(ctx, call, func(ctx agent.Context, allowed message.ToolCall) (agent.Update, error) {
+		if l.gate.Gates(call.Name) || l.gate.Gates(allowed.Name) {
+			return l.run(ctx, allowed, messageID, tool.Reviewed())
+		}
+		return l.run(ctx, allowed, messageID)
+	})
+}
+
+func (l *loop[S]) run(ctx agent.Context, call message.ToolCall, messageID string, opts ...tool.RunOption) (agent.Update, error) {
+	opts = append(opts, tool.MessageID(messageID), tool.StateFrom(func() json.RawMessage { return l.stateOf(ctx) }))
+	return l.tools.Run(ctx, call, nil, opts...)
 }
 
 // stateOf is the agent's state as tools see it; nil when there is none.

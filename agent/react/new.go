@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/hitl"
 	"github.com/parley-dev/parley/agent/tool"
 )
 
@@ -16,8 +17,10 @@ type loop[S Conversational] struct {
 	speaker string
 	// response is nil where the agent answers as it likes.
 	response *responder
-	b        *agent.Builder[S]
-	named    agent.NodeOption
+	// gate is nil where nothing is reviewed.
+	gate  *hitl.Gate
+	b     *agent.Builder[S]
+	named agent.NodeOption
 	// before, preModel, postModel and after are the hooks in the order in which they run.
 	before, preModel, postModel, after []hookNode
 	// entry is the node that a round of the loop begins with, exit the one that the turn ends with.
@@ -69,6 +72,11 @@ func newLoop[S Conversational](o Options[S]) (*loop[S], error) {
 	if l.response, err = newResponder(o.Response, l.tools); err != nil {
 		return nil, err
 	}
+	if len(o.Review.Policy) > 0 {
+		if l.gate, err = hitl.New(o.Review, l.tools); err != nil {
+			return nil, err
+		}
+	}
 	if err := o.Limits.check(o.Model); err != nil {
 		return nil, err
 	}
@@ -118,6 +126,9 @@ func (l *loop[S]) graphOptions() []agent.GraphOption {
 	}
 	if l.o.Response != nil {
 		options = append(options, agent.ExtraState(structuredState{}))
+	}
+	if l.gate != nil {
+		options = append(options, l.gate.Options()...)
 	}
 	return append(options, l.o.GraphOptions...)
 }
@@ -193,6 +204,13 @@ func (l *loop[S]) hooks() {
 	l.after = of("after_agent", func(m Middleware) *Step { return m.AfterAgent })
 	slices.Reverse(l.postModel)
 	slices.Reverse(l.after)
+	if l.gate != nil && l.gate.Batch() { // the last before the tools: what it shows is what no hook changes any more
+		l.postModel = append(l.postModel, hookNode{name: hitl.NodeName, add: func() {
+			agent.NodeOf(l.b, hitl.NodeName, func(ctx agent.Context, in stepInput) (agent.Update, error) {
+				return l.gate.AfterModel(ctx, in.Messages)
+			}, l.named)
+		}})
+	}
 }
 
 // lead leads from a hook to the next node, or where it jumps to.

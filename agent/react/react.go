@@ -4,6 +4,7 @@ package react
 
 import (
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/hitl"
 	"github.com/parley-dev/parley/agent/message"
 	"github.com/parley-dev/parley/agent/model"
 	"github.com/parley-dev/parley/agent/tool"
@@ -59,6 +60,9 @@ type Options[S Conversational] struct {
 	ModelOptions []model.Option
 	// Tools that the model may call; without any the agent has no ToolsNode. Several of Subagent become one.
 	Tools []tool.Tool
+	// Review says which tool calls a person decides on before they run, and how that person
+	// is asked. It stands whatever a run's caller sends (decisions 14). Default: none.
+	Review hitl.Config
 	// Middleware are parts with hooks around the agent, the model and the tools, the first one outermost.
 	Middleware []Middleware
 	// Response asks for an answer of a given form; nil for free text.
