@@ -8,7 +8,7 @@ import { spec } from "node:test/reporters";
 import { chromium } from "playwright-core";
 import { build } from "vite";
 import { flags, executable } from "./chromium.mjs";
-import { start } from "./server.mjs";
+import { agents, start } from "./server.mjs";
 import { serveFiles } from "./files.mjs";
 
 const here = new URL(".", import.meta.url).pathname;
@@ -17,6 +17,10 @@ const all = (await readdir(here)).filter((file) => file.endsWith(".test.mjs")).s
 const files = (chosen.length ? all.filter((file) => chosen.some((name) => file.startsWith(name))) : all).map((file) => here + file);
 
 if (!process.env.HOOKTEST_BUILT) await build({ configFile: `${here}../vite.config.js`, logLevel: "warn" });
+if (!process.env.HOOKTEST_BUILT) {
+  const flags = ["-trimpath", "-ldflags", "-s -w"]; // as the Makefile's, which have the packages compiled
+  execFileSync("go", ["build", ...flags, "-o", agents, "./agents"], { cwd: `${here}..`, env: { ...process.env, CGO_ENABLED: "0" }, stdio: "inherit" });
+}
 const pages = await serveFiles(`${here}../node_modules/.pages`);
 const examples = {};
 for (const name of ["react", "svelte"]) {
@@ -29,6 +33,7 @@ for (const name of ["react", "svelte"]) {
 const browser = await chromium.launchServer({ executablePath: executable, args: flags });
 const servers = {};
 for (const set of ["conformance-react", "conformance-svelte", "bench", "demo"]) servers[set] = await start(["--agents", set, "--ephemeral"]);
+servers.own = await start(["--ephemeral"], { binary: agents });
 const urls = (of) => JSON.stringify(Object.fromEntries(Object.entries(of).map(([name, { url }]) => [name, url])));
 Object.assign(process.env, {
   HOOKTEST_BROWSER: browser.wsEndpoint(),

@@ -7,23 +7,26 @@ import { chromium } from "playwright-core";
 
 const servers = JSON.parse(process.env.HOOKTEST_SERVERS);
 const browser = await chromium.connect(process.env.HOOKTEST_BROWSER);
-const shared = await browser.newContext(); // tabs of one file share the cache of scripts
 after(() => browser.close());
 
 export const react = servers["conformance-react"];
 export const svelte = servers["conformance-svelte"];
 export const bench = servers.bench;
 export const demo = servers.demo;
+export const own = servers.own; // the program of ../agents
 export const pages = process.env.HOOKTEST_PAGES;
 
 export const human = (content) => ({ messages: [{ type: "human", content }] });
 export const IDLE = "Not loading";
 export const LOADING = "Loading...";
 
+/** A tab in a window of its own: a browser draws no frames of tabs behind others. */
+const newTab = async () => (await browser.newContext()).newPage();
+
 /** An empty tab, closed after the test. */
 export async function openTab(t) {
-  const tab = await shared.newPage();
-  t.after(() => tab.close());
+  const tab = await newTab();
+  t.after(() => tab.context().close());
   return tab;
 }
 
@@ -33,7 +36,7 @@ const idle = new Map(); // library → pages that tests have left
 export async function openPage(t, { library = "react" } = {}) {
   let page = idle.get(library)?.pop();
   if (!page) {
-    page = new Page(await shared.newPage(), library);
+    page = new Page(await newTab(), library);
     await page.load();
   }
   t.after(() => page.leave());
@@ -61,7 +64,7 @@ class Page {
     const { errors } = this;
     const clean = await Promise.race([this.tab.evaluate(() => window.pages.reset()).then(() => true, () => false), sleep(10_000, false)]);
     Object.assign(this, { errors: [], requests: [] });
-    if (!clean || errors.length > 0) await this.tab.close();
+    if (!clean || errors.length > 0) await this.tab.context().close();
     else idle.set(this.library, [...(idle.get(this.library) ?? []), this]);
     assert.deepEqual(errors, [], "errors of the page");
   }

@@ -1,8 +1,14 @@
 // Starts the real binary; a test may kill it and start it again on its data.
 import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
-const binary = process.env.PARLEY_BIN ?? new URL("../../../bin/parley", import.meta.url).pathname;
+const parley = process.env.PARLEY_BIN ?? new URL("../../../bin/parley", import.meta.url).pathname;
+
+/** The program of ../agents. */
+export const agents = new URL("../node_modules/.agents", import.meta.url).pathname;
 
 export function freePort() {
   return new Promise((resolve, reject) => {
@@ -16,7 +22,7 @@ export function freePort() {
 }
 
 /** Resolves once /ok answers; rejects when the process ends before. */
-export async function start(args, { port, env } = {}) {
+export async function start(args, { binary = parley, port, env } = {}) {
   port ??= await freePort();
   const child = spawn(binary, ["serve", "--port", String(port), ...args], {
     stdio: ["ignore", "ignore", "inherit"],
@@ -34,5 +40,26 @@ export async function start(args, { port, env } = {}) {
     child.kill(signal);
     return exited;
   };
-  return { url, port, stop, restart: async () => (await stop("SIGKILL"), start(args, { port, env })) };
+  return { url, port, stop };
+}
+
+/** A durable server of a test alone: a set of parley's, or the program of ../agents. */
+export async function ownServer(t, set) {
+  const data = await mkdtemp(join(tmpdir(), "hooktest-"));
+  const args = ["--data", data, ...(set ? ["--agents", set] : [])];
+  const binary = set ? parley : agents;
+  let server = await start(args, { binary });
+  t.after(async () => {
+    await server.stop();
+    await rm(data, { recursive: true, force: true });
+  });
+  return {
+    url: server.url,
+    port: server.port,
+    /** Ends the process by a signal, and starts it again on its data. */
+    async restart(signal) {
+      await server.stop(signal);
+      server = await start(args, { binary, port: server.port });
+    },
+  };
 }
