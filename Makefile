@@ -5,14 +5,15 @@ FUZZ    ?= 60s
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 SDKTEST := server/sdktest
 HOOKTEST := server/hooktest
+MODELTEST := agent/model/openai/mocktest
 
-.PHONY: build test test-go test-sdk test-hooks lint bench fuzz clean
+.PHONY: build test test-go test-sdk test-models test-hooks lint bench fuzz clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/parley
 
 # All tests. Parts whose tools are missing say what to install and are skipped alone.
-test: test-go test-sdk test-hooks
+test: test-go test-sdk test-models test-hooks
 
 test-go:
 	$(GO) vet ./...
@@ -21,6 +22,10 @@ test-go:
 # The real JavaScript and Python SDKs against a real server.
 test-sdk: build
 	./$(SDKTEST)/run
+
+# The model adapter against independent servers of OpenAI's wire format.
+test-models:
+	./$(MODELTEST)/run
 
 # The published frontend packages in a real browser against a real server.
 test-hooks: build
