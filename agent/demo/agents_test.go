@@ -56,7 +56,7 @@ func TestTheDemosAgents(t *testing.T) {
 	for _, a := range demo.Agents() {
 		names = append(names, a.Name())
 	}
-	require.Equal(t, []string{"echo", "approval", "hitl_interrupt_forms"}, names)
+	require.Equal(t, []string{"echo", "approval", "human_in_the_loop", "human_in_the_loop_per_call", "hitl_interrupt_forms"}, names)
 }
 
 func TestEchoStreamsTheUsersWords(t *testing.T) {

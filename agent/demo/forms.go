@@ -65,10 +65,14 @@ func refused(ctx tool.Context, what, why string) message.Message {
 
 // once does what was agreed on, in a durable step, and returns its receipt.
 func once(ctx tool.Context, what string) (string, error) {
-	return agent.Step(ctx, what, func(step agent.StepContext) (string, error) {
-		sum := sha256.Sum256([]byte(step.IdempotencyKey()))
-		return hex.EncodeToString(sum[:4]), nil
-	})
+	return agent.Step(ctx, what, func(step agent.StepContext) (string, error) { return receiptOf(step), nil })
+}
+
+// receiptOf stands for the call of a real system: that would recognise a repeat by the
+// key, and give a receipt.
+func receiptOf(step agent.StepContext) string {
+	sum := sha256.Sum256([]byte(step.IdempotencyKey()))
+	return hex.EncodeToString(sum[:4])
 }
 
 // choices makes options whose values are their labels.
