@@ -118,27 +118,52 @@ func (t *Thread) RunFrom(ctx context.Context, checkpointID string, input any) (R
 // writes are checked and stored first.
 func (t *Thread) Command(ctx context.Context, cmd agent.Command) (Result, error) {
 	exec := t.Execution()
-	head, err := t.Checkpoint(ctx, "", "")
+	plan, err := t.admit(ctx, cmd)
 	if err != nil {
 		return Result{}, err
+	}
+	exec.Command, exec.Resumed = &plan.Command, answered(plan)
+	return t.Start(ctx, exec)
+}
+
+// Admit checks and stores what a command with a resume says and runs nothing. It returns the ids of the
+// interrupts that it answers, for Execution.Resumed.
+func (t *Thread) Admit(ctx context.Context, cmd agent.Command) ([]string, error) {
+	plan, err := t.admit(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	return answered(plan), nil
+}
+
+func (t *Thread) admit(ctx context.Context, cmd agent.Command) (*agent.ResumePlan, error) {
+	head, err := t.Checkpoint(ctx, "", "")
+	if err != nil {
+		return nil, err
 	}
 	plan, err := t.graph.CheckCommand(ctx, agent.ResumeRequest{
 		ThreadID: t.ID, Head: head, Pending: t.Pending(), Command: cmd, Config: t.Config, Reader: t, Clock: t.clock, IDs: ids{t},
 	})
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	exec.Command = &plan.Command
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, a := range plan.Answers {
 		t.answers[a.InterruptID] = a
-		exec.Resumed = append(exec.Resumed, a.InterruptID)
 	}
 	if plan.Writes != nil {
 		t.storeTask(*plan.Writes)
 	}
-	t.mu.Unlock()
-	return t.Start(ctx, exec)
+	return plan, nil
+}
+
+func answered(plan *agent.ResumePlan) []string {
+	var ids []string
+	for _, a := range plan.Answers {
+		ids = append(ids, a.InterruptID)
+	}
+	return ids
 }
 
 // Resume answers the only pending interrupt.

@@ -185,7 +185,7 @@ func (s *schemas) call(c reviewed) json.RawMessage {
 	if len(branches) == 1 {
 		schema = branches[0].(object)
 	}
-	if defs != nil {
+	if defs != nil && slices.Contains(c.Decisions, Edit) {
 		schema["$defs"] = defs
 	}
 	return mustEncode(schema)
