@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/google/uuid" // ids of tool messages, as the runtime makes its own
 
@@ -40,19 +41,35 @@ func callsOf(conversation message.List, is func(message.Message) bool) (found me
 	return message.Message{}, nil
 }
 
-// answerKey is the entry of the sealed channel with the id of the model's newest answer.
+// answerKey is the entry of the sealed channel about the model's newest answer.
 const answerKey = "answer"
+
+// modelAnswer is that entry: the id of the message and the task that got it. It is lost where
+// a new line of the thread's history begins.
+type modelAnswer struct {
+	ID   string `json:"id"`
+	Task string `json:"task"`
+}
+
+// newestAnswer reads it.
+func newestAnswer(ctx agent.Context) modelAnswer {
+	held, err := agent.ReadSealed[struct {
+		Answer modelAnswer `json:"answer"`
+	}](ctx, turnKey)
+	if err != nil { // a graph without it, or what an older version wrote
+		return modelAnswer{}
+	}
+	return held.Answer
+}
 
 // currentCalls are the model's newest answer in the state that the task began with, and its
 // open calls. Messages may stand behind it: those that an answer to a question brought along
 // (decisions 8), AI messages among them. Where the answer's id isn't known, as in the copy of a
 // thread, it is the newest message with calls, unless a person has spoken since and got an answer.
 func currentCalls(ctx agent.Context, conversation message.List) (answer message.Message, open []message.ToolCall) {
-	held, err := agent.ReadSealed[struct {
-		Answer string `json:"answer"`
-	}](ctx, turnKey)
-	if _, ok := conversation.Find(held.Answer); err == nil && ok {
-		return callsOf(conversation, func(m message.Message) bool { return len(m.ToolCalls) > 0 || m.ID == held.Answer })
+	newest := newestAnswer(ctx)
+	if _, ok := conversation.Find(newest.ID); newest.ID != "" && ok {
+		return callsOf(conversation, func(m message.Message) bool { return len(m.ToolCalls) > 0 || m.ID == newest.ID })
 	}
 	said := "" // the newest message without calls
 	for _, m := range conversation.Backward() {
@@ -151,34 +168,55 @@ func (l *loop[S]) toolsNode(ctx agent.Context, in json.RawMessage) (agent.Update
 	for _, call := range open {
 		// Of several tasks for one call the first one carries it out.
 		if call.ID == named.ID && agent.Claim(ctx, "react:"+answer.ID+":"+call.ID) {
-			// The id of the result is the same however often the call is carried out, so that a
-			// second result takes the place of the first (D-46).
-			id := derivedID("answer", answer.ID, call.ID)
-			return wrapTool(l.o.Middleware, func(ctx agent.Context, call message.ToolCall) (agent.Update, error) {
-				return l.carryOut(ctx, call, id)
-			})(ctx, call)
+			e := &execution[S]{loop: l, answerID: answer.ID, task: newestAnswer(ctx).Task}
+			return wrapTool(l.o.Middleware, e.carryOut)(ctx, call)
 		}
 	}
 	return nil, nil
 }
 
+// execution carries out one call.
+type execution[S Conversational] struct {
+	loop *loop[S]
+	// answerID is the message that makes the call, task the model's that got it.
+	answerID, task string
+	// tries counts how often a wrapper has had the call carried out.
+	tries int
+}
+
 // carryOut is the innermost ToolHandler. The review is inside of all wrappers: what it
 // lets run is what runs (D-101).
-func (l *loop[S]) carryOut(ctx agent.Context, call message.ToolCall, messageID string) (agent.Update, error) {
-	if l.gate == nil {
-		return l.run(ctx, call, messageID)
+func (e *execution[S]) carryOut(ctx agent.Context, call message.ToolCall) (agent.Update, error) {
+	e.tries++
+	gate := e.loop.gate
+	if gate == nil {
+		return e.run(e.inOrigin(ctx, call), call)
 	}
-	return l.gate.Call(ctx, call, func(ctx agent.Context, allowed message.ToolCall) (agent.Update, error) {
-		if l.gate.Gates(call.Name) || l.gate.Gates(allowed.Name) {
-			return l.run(ctx, allowed, messageID, tool.Reviewed())
+	return gate.Call(ctx, call, func(ctx agent.Context, allowed message.ToolCall) (agent.Update, error) {
+		if gate.Gates(call.Name) || gate.Gates(allowed.Name) {
+			return e.run(ctx, allowed, tool.Reviewed())
 		}
-		return l.run(ctx, allowed, messageID)
+		return e.run(e.inOrigin(ctx, allowed), allowed)
 	})
 }
 
-func (l *loop[S]) run(ctx agent.Context, call message.ToolCall, messageID string, opts ...tool.RunOption) (agent.Update, error) {
-	opts = append(opts, tool.MessageID(messageID), tool.StateFrom(func() json.RawMessage { return l.stateOf(ctx) }))
-	return l.tools.Run(ctx, call, nil, opts...)
+// inOrigin has the call's steps journaled for whichever task carries it out: a
+// goto of a caller may plan it anew when it has ended already. Forks, which carry it
+// out again (decisions 6), have lost the task.
+func (e *execution[S]) inOrigin(ctx agent.Context, call message.ToolCall) agent.Context {
+	if e.task == "" {
+		return ctx
+	}
+	return agent.InOrigin(ctx, "react/"+derivedID(e.task, e.answerID, call.ID, strconv.Itoa(e.tries)))
+}
+
+// run carries out a call that nothing stands against. The id of the result is the same however
+// often that happens, so that a second result takes the place of the first (D-46).
+func (e *execution[S]) run(ctx agent.Context, call message.ToolCall, opts ...tool.RunOption) (agent.Update, error) {
+	opts = append(opts,
+		tool.MessageID(derivedID("answer", e.answerID, call.ID)),
+		tool.StateFrom(func() json.RawMessage { return e.loop.stateOf(ctx) }))
+	return e.loop.tools.Run(ctx, call, nil, opts...)
 }
 
 // stateOf is the agent's state as tools see it; nil when there is none.

@@ -33,7 +33,7 @@ func (l *loop[S]) modelNode(ctx agent.Context, s S) (agent.Update, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealed := map[string]any{answerKey: answer.ID}
+	sealed := map[string]any{answerKey: modelAnswer{answer.ID, ctx.TaskID()}}
 	if turn != nil {
 		sealed["turn"] = turn.add(ctx, spent)
 	}
