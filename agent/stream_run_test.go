@@ -66,6 +66,25 @@ func TestStreamedMessageWithReasoningTextAndUsage(t *testing.T) {
 	require.Equal(t, 2, finish.Usage.OutputTokens)
 }
 
+func TestSignedReasoningIsShownWithItsSignature(t *testing.T) {
+	t.Parallel()
+	events, _ := spoken(t, func(ctx agent.Context) (agent.Update, error) {
+		out := agent.StreamMessage(ctx, agent.MessageOptions{ID: "m1"})
+		out.Chunk(message.Chunk{Reasoning: "a"})
+		out.Chunk(message.Chunk{Signature: "s"})
+		out.Chunk(message.Chunk{Reasoning: "b"})
+		out.Chunk(message.Chunk{Text: "t"})
+		return agent.Set("messages", []message.Message{out.Finish()}), nil
+	})
+	require.Equal(t, []string{
+		"namespace.started [n] n", "message.started [n]",
+		`block.started [n] 0 {"type":"reasoning","reasoning":""}`, "block.delta [n] reasoning a", `block.finished [n] 0 {"type":"reasoning","reasoning":"a","extras":{"signature":"s"}}`,
+		`block.started [n] 1 {"type":"reasoning","reasoning":""}`, "block.delta [n] reasoning b", `block.finished [n] 1 {"type":"reasoning","reasoning":"b"}`,
+		`block.started [n] 2 {"type":"text","text":""}`, "block.delta [n] text t", `block.finished [n] 2 {"type":"text","text":"t"}`,
+		"message.finished [n] stop", "namespace.finished [n] n",
+	}, script(events))
+}
+
 func TestSecondAttemptOfACallKeepsTheMessageID(t *testing.T) { // decisions 7
 	t.Parallel()
 	events, res := spoken(t, func(ctx agent.Context) (agent.Update, error) {
