@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
-import { IDLE, bench, human, openPage, react, remount, says, texts } from "./page.mjs";
+import { libraries, mountOn } from "./libraries.mjs";
+import { IDLE, bench, human, openPage, remount, says, stays, texts } from "./page.mjs";
 
 const post = async (path, body) => {
   const response = await fetch(bench + path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
@@ -10,39 +11,91 @@ const post = async (path, body) => {
   return response.json();
 };
 
-describe("a second message while a run is going", () => {
-  /** A running thread, a second message with a strategy, and the end of it all. */
-  async function second(t, strategy, answers) {
-    const view = await (await openPage(t)).mount({ api: react, graph: "slow_graph" });
-    await view.tab.evaluate((multitaskStrategy) => {
-      const submit = (content, options) => window.streams.main.submit({ messages: [{ type: "human", content }] }, options)
-        .catch((error) => window.note("rejected", String(error)));
-      submit("First");
-      const started = setInterval(() => {
-        if (!window.notes.some(([what]) => what === "created")) return;
-        clearInterval(started);
-        submit("Second", { multitaskStrategy });
-        window.note("second");
-      }, 5);
-    }, strategy);
-    await view.tab.waitForFunction(() => window.notes.some(([what]) => what === "second"));
-    await view.until("the end", (s) => s.loading === IDLE && s.queue.length === 0 && texts(s).filter((text) => text === "Done.").length === answers, 10_000);
-    return view;
-  }
+for (const library of libraries) {
+  describe(`${library.name}: a second message while a run is going`, () => {
+    /** A running thread, a second message with a strategy, and the end of it all. */
+    async function second(t, strategy, answers) {
+      const view = await mountOn(t, library, "slow_graph");
+      await view.tab.evaluate((multitaskStrategy) => {
+        const submit = (content, options) => window.streams.main.submit({ messages: [{ type: "human", content }] }, options)
+          .catch((error) => window.note("rejected", String(error)));
+        const { note } = window;
+        window.note = (...what) => {
+          note(...what);
+          if (what[0] !== "created") return;
+          window.note = note;
+          submit("Second", { multitaskStrategy });
+        };
+        submit("First");
+      }, strategy);
+      await view.until("the end", (s) => s.loading === IDLE && s.queue.length === 0 && texts(s).filter((text) => text === "Done.").length === answers, 10_000);
+      return view;
+    }
 
-  // M-55
-  for (const [strategy, expected] of [
-    ["enqueue", ["First", "Done.", "Second", "Done."]],
-    ["interrupt", ["First", "Second", "Done."]],
-    ["rollback", ["Second", "Done."]],
-    ["reject", ["First", "Done."]],
-  ]) {
-    test(strategy, async (t) => {
-      const view = await second(t, strategy, expected.filter((text) => text === "Done.").length);
-      await (await remount(view)).until("what the thread keeps", says(...expected), 10_000);
+    // M-55, M-56, D-44
+    for (const [strategy, expected] of [
+      ["enqueue", ["First", "Done.", "Second", "Done."]],
+      ["interrupt", ["First", "Second", "Done."]],
+      ["rollback", ["Second", "Done."]],
+      ["reject", ["First", "Done."]],
+    ]) {
+      test(strategy, async (t) => {
+        const view = await second(t, strategy, expected.filter((text) => text === "Done.").length);
+        assert.equal((await view.page.notes("rejected")).length, strategy === "reject" ? 1 : 0);
+        const again = await (await remount(view)).until("what the thread keeps", says(...expected), 10_000);
+        assert.equal(again.loading, IDLE);
+      });
+    }
+  });
+
+  describe(`${library.name}: stop`, () => {
+    const runs = async (threadId) => (await fetch(`${bench}/threads/${threadId}/runs`)).json();
+
+    // M-18, D-55, D-56
+    test("ends the run on the server; leaving the page does not", async (t) => {
+      const view = await (await openPage(t, { library: library.name })).mount({ api: bench, graph: "echo_stream" });
+      await view.submit(human("tokens=400 delay_us=10000"));
+      const { threadId } = await view.until("streaming", (s) => s.messages[1]?.text.length > 50);
+      await view.call("stop");
+      const stopped = Date.now();
+      while ((await runs(threadId))[0].status === "running") assert.ok(Date.now() - stopped < 2_000, "still running");
+      const { messages } = await view.until("idle", (s) => s.loading === IDLE);
+      await stays(view, "nothing comes after the stop", (s) => s.messages[1].text === messages[1].text, 300);
+
+      const other = await view.page.mount(view.props, { name: "other" });
+      await other.submit(human("tokens=100 delay_us=10000"));
+      const second = await other.until("streaming", (s) => s.messages[1]?.text.length > 50);
+      await other.unmount();
+      const left = Date.now();
+      while ((await runs(second.threadId))[0].status === "running") assert.ok(Date.now() - left < 20_000, "still running");
+      assert.equal((await runs(second.threadId))[0].status, "success");
     });
-  }
-});
+
+    // M-56, D-57
+    test("works in the first moment, and what is said next is answered", async (t) => {
+      const view = await mountOn(t, library, "slow_graph");
+      await view.tab.evaluate(() => {
+        const { note } = window;
+        window.note = (...what) => {
+          note(...what);
+          if (what[0] !== "created") return;
+          window.note = note;
+          window.streams.main.stop();
+        };
+        window.streams.main.submit({ messages: [{ type: "human", content: "First" }] }).catch(() => {});
+      });
+      await view.sawLoading();
+      const { threadId } = await view.until("idle", (s) => s.loading === IDLE);
+      const state = async () => (await fetch(`${library.api}/threads/${threadId}/runs`)).json();
+      const from = Date.now();
+      while (["pending", "running"].includes((await state())[0].status)) assert.ok(Date.now() - from < 2_000, "still running");
+      await view.submit(human("Second"));
+      await view.until("the answer", (s) => s.loading === IDLE && texts(s).at(-1) === "Done.");
+      const kept = await (await remount(view)).until("the thread", (s) => texts(s).at(-1) === "Done.");
+      assert.deepEqual(texts(kept).filter((text) => text === "Done."), ["Done."]);
+    });
+  });
+}
 
 describe("a thread of 200 messages", () => {
   test("opens whole, and goes on", async (t) => {
@@ -59,13 +112,29 @@ describe("a thread of 200 messages", () => {
   });
 });
 
+describe("many tabs of one browser", () => {
+  // D-66
+  test("seven follow a run over WebSocket, where six connections per origin don't count", async (t) => {
+    const page = await openPage(t);
+    const props = { api: bench, graph: "echo_stream", thread: randomUUID(), options: { transport: "websocket" } };
+    const views = [];
+    for (let i = 1; i <= 7; i++) views.push(await page.mount(props, { name: `tab-${i}` }));
+    await views[0].submit(human("tokens=100 delay_us=10000"));
+    await views[0].until("streaming", (s) => s.messages[1]?.text.length > 50);
+    // The others come to a thread that runs.
+    for (const view of views.slice(1)) await view.unmount();
+    for (let i = 2; i <= 7; i++) views[i - 1] = await page.mount(props, { name: `tab-${i}` });
+    for (const view of views) await view.until("the whole text", (s) => s.loading === IDLE && s.messages[1]?.text.length === 500, 15_000);
+  });
+});
+
 describe("a model of 1,000 tokens a second", () => {
   const expected = Array.from({ length: 3000 }, (_, i) => i.toString(36).padStart(4, "0"));
 
   // M-26, M-58
   test("every token arrives, once, while the page stays alive", async (t) => {
     const view = await (await openPage(t)).mount({ api: bench, graph: "echo_stream" });
-    await view.tab.evaluate(() => (window.frames_ = window.watchFrames("[data-message]")));
+    await view.watch(() => document.querySelectorAll("[data-message]").length);
     const began = Date.now();
     await view.submit(human("tokens=3000 delay_us=1000"));
     await view.until("streaming", (s) => s.messages[1]?.text.length > 100, 15_000);
@@ -73,7 +142,7 @@ describe("a model of 1,000 tokens a second", () => {
       assert.equal(s.loading, IDLE);
       assert.deepEqual(s.messages[1]?.text.trim().split(" "), expected);
     }, 30_000);
-    const frames = (await view.tab.evaluate(() => window.frames_.stop())).length;
+    const frames = (await view.frames()).length;
     t.diagnostic(`3000 tokens in ${Date.now() - began} ms, ${frames} frames`);
     assert.ok(frames > 20, `${frames} frames`);
   });

@@ -36,6 +36,7 @@ for (const set of ["conformance-react", "conformance-svelte", "bench", "demo"]) 
 servers.own = await start(["--ephemeral"], { binary: agents });
 const urls = (of) => JSON.stringify(Object.fromEntries(Object.entries(of).map(([name, { url }]) => [name, url])));
 Object.assign(process.env, {
+  NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ""} --experimental-websocket`, // for the SDK, before Node.js 22
   HOOKTEST_BROWSER: browser.wsEndpoint(),
   HOOKTEST_PAGES: pages.url,
   HOOKTEST_EXAMPLES: urls(examples),

@@ -251,7 +251,7 @@ for (const library of libraries) {
       assert.equal(later.panels.late.parentCheckpointId, shown.messages[0].parent);
     });
 
-    // M-22, M-24
+    // M-22, M-24, D-53
     test("a fork answers the new message in place of the old", async (t) => {
       const first = await mounted(t);
       await first.submit(human("Hello"));
@@ -260,6 +260,9 @@ for (const library of libraries) {
       await first.submit(human("Instead"), { forkFrom: history.at(-1).checkpoint.checkpoint_id });
       await first.until("the new answer", (s) => texts(s).includes("Instead") && s.loading === IDLE);
       await (await remount(first)).until("the branch alone", says("Instead", "Plan accepted."));
+      const after = await (await fetch(`${library.api}/threads/${threadId}/history`)).json();
+      const ids = after.map((entry) => entry.checkpoint.checkpoint_id);
+      assert.ok(history.every((entry) => ids.includes(entry.checkpoint.checkpoint_id)), "the old branch is kept");
     });
   });
 }
