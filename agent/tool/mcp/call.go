@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -33,14 +35,14 @@ func (s *Server) call(parent context.Context, t *Tool, params *sdk.CallToolParam
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(s.life, func() { end(ErrClosed) })()
+	defer context.AfterFunc(s.life, func() { end(ErrClosed) })() //nolint:contextcheck // two lifetimes end the call
 
 	token, done := s.progress.add(progress)
 	defer done()
 	params.SetProgressToken(token)
 
-	for repeated := false; ; repeated = true {
-		conn, err := s.connection(ctx)
+	for repeats := map[verdict]int{}; ; {
+		conn, err := s.reconnected(ctx)
 		if err != nil {
 			return nil, s.notReached(parent, ctx, t, err)
 		}
@@ -50,12 +52,38 @@ func (s *Server) call(parent context.Context, t *Tool, params *sdk.CallToolParam
 			s.works()
 			return res, nil
 		}
-		again, err := s.judge(parent, ctx, conn, t, way, err)
-		if !again || repeated {
+		v, err := s.judge(parent, ctx, conn, t, way, err)
+		if repeats[v]++; v == final || repeats[v] > maxRepeats[v] {
 			return nil, s.hide.err(err)
 		}
 		s.cfg.Logger.Info("MCP call is made again", "tool", t.remote, "error", s.hide.err(err))
 	}
+}
+
+// verdict says whether a failed call may be made again.
+type verdict int
+
+const (
+	final     verdict = iota
+	unarrived         // the server surely doesn't know of it
+	harmless          // the outcome is unknown, and a repeat does no harm
+)
+
+// maxRepeats is how often a call may be made again for one reason.
+var maxRepeats = map[verdict]int{unarrived: 2, harmless: 1}
+
+// tries is how often one call tries to connect to a server that was there a moment ago.
+const tries = 3
+
+// reconnected is connection for a call: a server that was there may be about to come back.
+func (s *Server) reconnected(ctx context.Context) (conn *connection, err error) {
+	for range tries {
+		var down *DownError
+		if conn, err = s.connection(ctx); !errors.As(err, &down) || !s.wasThere() {
+			break
+		}
+	}
+	return conn, err
 }
 
 // notReached tells of a call for which there was no connection.
@@ -69,48 +97,59 @@ func (s *Server) notReached(parent, ctx context.Context, t *Tool, err error) err
 	return fmt.Errorf("%s was not called: %w", t.Ref(), err)
 }
 
-// judge says what a failed call means: whether to make it again, and the error for when it isn't.
-func (s *Server) judge(parent, ctx context.Context, conn *connection, t *Tool, way *delivery, err error) (again bool, told error) {
+// judge says what a failed call means: whether it may be made again, and the error for when it isn't.
+func (s *Server) judge(parent, ctx context.Context, conn *connection, t *Tool, way *delivery, err error) (verdict, error) {
 	if parent.Err() != nil {
-		return false, context.Cause(parent)
+		return final, context.Cause(parent)
 	}
 	if ctx.Err() != nil {
 		cause := context.Cause(ctx)
 		if errors.Is(cause, errSlowCall) {
 			cause = fmt.Errorf("no answer within %s", s.cfg.Timeout)
 		}
-		return false, &UnknownOutcomeError{t.Ref(), cause}
+		return final, &UnknownOutcomeError{t.Ref(), cause}
+	}
+	if errors.Is(err, sdk.ErrConnectionClosed) {
+		conn.settle()
 	}
 	status := int(way.status.Load())
-	if fault := conn.broken(); fault != nil { // the same call would break the next one, too
+	fault := conn.broken()
+	if fault == nil && malformed(err) {
+		fault = fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if fault != nil { // the same call would break the next one, too
 		s.drop(conn)
-		return false, &UnknownOutcomeError{t.Ref(), fault}
+		return final, &UnknownOutcomeError{t.Ref(), fault}
 	}
 	var rpc *jsonrpc.Error
 	isRPC := errors.As(err, &rpc) && rpc.Code != codeRejected
 	switch {
 	case expired(status, err):
 		s.drop(conn)
-		return true, fmt.Errorf("%s was not called: the server has ended the session", t.Ref())
+		return unarrived, fmt.Errorf("%s was not called: the server has ended the session", t.Ref())
 	case isRPC: // the server's word on the call
 		s.works()
-		return false, fmt.Errorf("%s: %s", t.Ref(), rpc.Message)
+		return final, fmt.Errorf("%s: %s", t.Ref(), rpc.Message)
 	case !way.sent.Load():
 		s.drop(conn)
-		return true, fmt.Errorf("%s was not called: %w", t.Ref(), conn.explain(err))
+		return unarrived, fmt.Errorf("%s was not called: %w", t.Ref(), conn.explain(err))
 	case status != 0 && (status < 200 || status > 299):
-		return t.repeatable() && status >= 500, &UnknownOutcomeError{t.Ref(), fmt.Errorf("the server answered %d %s", status, http.StatusText(status))}
-	case lost(err) || !conn.alive():
-		err = conn.explain(errLost)
-		if !conn.alive() || conn.child != nil {
-			s.drop(conn)
-		}
-		return t.repeatable(), &UnknownOutcomeError{t.Ref(), err}
+		return t.ifRepeatable(status >= 500), &UnknownOutcomeError{t.Ref(), fmt.Errorf("the server answered %d %s", status, http.StatusText(status))}
+	case unreadable(err):
+		s.cfg.Logger.Warn("MCP server answered with what is no tool result", "tool", t.remote, "error", s.hide.err(err))
+		return final, &UnknownOutcomeError{t.Ref(), errNoResult}
 	}
-	return false, fmt.Errorf("%s took place, but the server's answer is no tool result: %w", t.Ref(), err)
+	err = conn.explain(errLost)
+	if !conn.alive() || conn.child != nil { // over HTTP one broken call says nothing of the others
+		s.drop(conn)
+	}
+	return t.ifRepeatable(true), &UnknownOutcomeError{t.Ref(), err}
 }
 
-var errLost = errors.New("the connection was lost during the call")
+var (
+	errLost     = errors.New("the connection was lost during the call")
+	errNoResult = errors.New("the server's answer is no tool result")
+)
 
 // codeRejected marks, in the SDK, an error of the transport about one message.
 const codeRejected = -32005
@@ -124,8 +163,11 @@ func expired(status int, err error) bool {
 	return status == http.StatusBadRequest && strings.Contains(strings.ToLower(err.Error()), "session")
 }
 
-// lost reports whether an answer can't come any more.
-func lost(err error) bool {
-	return errors.Is(err, sdk.ErrConnectionClosed) ||
-		strings.Contains(err.Error(), "terminated without response") // the SDK has no value for it
+// unreadable reports whether there was an answer, which is no result of a tool.
+func unreadable(err error) bool {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	var data base64.CorruptInputError
+	return errors.As(err, &kind) || errors.As(err, &syntax) || errors.As(err, &data) ||
+		strings.Contains(err.Error(), "content type") || strings.Contains(err.Error(), "nil content") // the SDK has no values for them
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,6 +19,7 @@ type connection struct {
 	carrier *httpCarrier // nil over standard input and output
 	own     *http.Transport
 	dead    chan struct{} // closed when the session is over
+	end     error         // of the session, valid then
 	cancel  context.CancelFunc
 }
 
@@ -67,7 +69,7 @@ func dial(ctx, life context.Context, c ServerConfig, hide redactor, client *sdk.
 	}
 	go func() {
 		defer close(conn.dead)
-		_ = conn.session.Wait() // why it ended is asked of what it stands on
+		conn.end = conn.session.Wait()
 	}()
 	return conn, nil
 }
@@ -87,12 +89,7 @@ func (t *remembering) Connect(ctx context.Context) (sdk.Connection, error) {
 
 // alive reports whether the session can still be used.
 func (c *connection) alive() bool {
-	select {
-	case <-c.dead:
-		return false
-	default:
-		return c.child == nil || c.child.ended() == nil
-	}
+	return !isDone(c.dead) && (c.child == nil || c.child.ended() == nil)
 }
 
 // broken is what the server did wrong so that the connection ended; nil if it did nothing wrong.
@@ -100,21 +97,40 @@ func (c *connection) broken() error {
 	if c.child != nil {
 		return c.child.stdout.broken()
 	}
-	return c.carrier.broken()
+	if fault := c.carrier.broken(); fault != nil {
+		return fault
+	}
+	if isDone(c.dead) && malformed(c.end) {
+		return fmt.Errorf("%w: %w", ErrMalformed, c.end)
+	}
+	return nil
+}
+
+// malformed reports whether the SDK gave up a stream because of what it read there.
+func malformed(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "malformed event") // the SDK has no value for it
+}
+
+// settle waits until what ended the connection is known, of one that is ending.
+func (c *connection) settle() {
+	t := time.NewTimer(closeTime)
+	defer t.Stop()
+	select {
+	case <-c.dead:
+	case <-t.C:
+	}
 }
 
 // explain adds to an error what the connection knows of its cause.
 func (c *connection) explain(err error) error {
 	if fault := c.broken(); fault != nil {
-		return fmt.Errorf("%w (%w)", fault, err)
+		return fault
 	}
 	if c.child == nil {
 		return err
 	}
-	select {
-	case <-c.child.stdout.ended: // its last words come a moment later
+	if isDone(c.child.stdout.ended) { // its last words come a moment later
 		c.child.goneWithin(c.child.grace)
-	default:
 	}
 	if ended := c.child.ended(); ended != nil {
 		err = ended

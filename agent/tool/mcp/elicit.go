@@ -45,14 +45,15 @@ type round struct {
 // the run can be suspended between them (the server keeps nothing meanwhile, or has put what
 // it needs into the request's state).
 func (t *Tool) converse(ctx tool.Context) (any, error) {
-	params := &sdk.CallToolParams{Name: t.remote, Arguments: ctx.ToolCall().Args}
+	call := ctx.ToolCall()
+	params := &sdk.CallToolParams{Name: t.remote, Arguments: call.Args}
 	var opts []agent.StepOption
 	if !t.repeatable() {
 		opts = append(opts, agent.AtMostOnce())
 	}
 	for range maxRounds {
 		r, err := agent.Step(ctx, "tool:"+t.definition.Name, func(step agent.StepContext) (round, error) {
-			return t.exchange(ctx, step, *params)
+			return t.exchange(step, *params, func(p Progress) { agent.ToolCallOutput(ctx, call.ID, call.Name, p) })
 		}, opts...)
 		switch {
 		case err != nil:
@@ -74,14 +75,13 @@ func (t *Tool) converse(ctx tool.Context) (any, error) {
 
 // exchange is one round. Only the end of the run is an error: all else has been
 // said by the server and is journaled.
-func (t *Tool) exchange(ctx tool.Context, step context.Context, params sdk.CallToolParams) (round, error) {
-	call := ctx.ToolCall()
-	res, err := t.server.call(step, t, &params, func(p Progress) { agent.ToolCallOutput(ctx, call.ID, call.Name, p) })
-	switch {
-	case err != nil && step.Err() != nil:
+func (t *Tool) exchange(step context.Context, params sdk.CallToolParams, progress func(Progress)) (round, error) {
+	res, err := t.server.call(step, t, &params, progress)
+	if step.Err() != nil && err != nil {
 		return round{}, err
-	case err != nil:
-		return round{Error: err.Error()}, nil
+	}
+	if err != nil {
+		return round{Error: err.Error()}, nil //nolint:nilerr // for the model, as a result
 	}
 	return round{Result: res}, nil
 }

@@ -48,7 +48,7 @@ func newHTTPTransport(life context.Context, c ServerConfig) (t *sdk.StreamableCl
 func (h *httpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	d := deliveryOf(req.Context())
 	ctx, cancel := context.WithCancel(req.Context())
-	stop := context.AfterFunc(h.life, cancel)
+	stop := context.AfterFunc(h.life, cancel) //nolint:contextcheck // two lifetimes end the request
 	release := func() { stop(); cancel() }
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() {
 		d.sent.Store(true)

@@ -44,6 +44,7 @@ type Server struct {
 	closed   bool
 	conn     *connection // nil before the first and after a broken one
 	attempt  *attempt    // the running one
+	down     error       // of the last attempt; nil if it succeeded
 	failures int         // attempts and connections that came to nothing, in a row
 	retryAt  time.Time
 	tools    []*Tool
@@ -79,7 +80,7 @@ func Connect(ctx context.Context, cfg ServerConfig) (*Server, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.work.Add(1)
-	go s.keep(err != nil)
+	go s.keep(s.life, err != nil) //nolint:contextcheck // it outlives ctx, until Close
 	return s, nil
 }
 
@@ -118,17 +119,11 @@ func (s *Server) Tools() []tool.Tool {
 	return all
 }
 
-// Down is why the server can't be reached; nil if it can, as far as known.
+// Down is why the server couldn't be reached when that was last tried; nil if it could.
 func (s *Server) Down() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != nil && s.conn.alive() {
-		return nil
-	}
-	if s.attempt == nil || s.attempt.err == nil {
-		return nil // broken, and not tried again: the next call does
-	}
-	return s.attempt.err
+	return s.down
 }
 
 // connection returns a live connection, and makes one if there is none. After
@@ -152,7 +147,7 @@ func (s *Server) connection(ctx context.Context) (*connection, error) {
 		s.attempt = a
 		wait := time.Until(s.retryAt)
 		s.work.Add(1)
-		go s.try(a, wait)
+		go s.try(s.life, a, wait) //nolint:contextcheck // others than ctx's owner may wait for it
 	}
 	s.mu.Unlock()
 	select {
@@ -203,6 +198,13 @@ func (s *Server) failed() {
 	s.retryAt = time.Now().Add(wait)
 }
 
+// wasThere reports whether the server was reached a few attempts ago.
+func (s *Server) wasThere() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version > 0 && s.failures <= tries
+}
+
 // works notes that the server answered a call.
 func (s *Server) works() {
 	s.mu.Lock()
@@ -211,10 +213,10 @@ func (s *Server) works() {
 }
 
 // try connects once, after a wait.
-func (s *Server) try(a *attempt, wait time.Duration) {
+func (s *Server) try(life context.Context, a *attempt, wait time.Duration) {
 	defer s.work.Done()
 	defer close(a.done)
-	conn, tools, err := s.reach(wait)
+	conn, tools, err := s.reach(life, wait)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -224,28 +226,28 @@ func (s *Server) try(a *attempt, wait time.Duration) {
 			conn.close(s.cfg.Logger)
 		}
 	case err != nil:
-		a.err = err
+		a.err, s.down = err, err
 		s.failed()
 	default:
-		a.conn, s.conn = conn, conn
+		a.conn, s.conn, s.down = conn, conn, nil
 		s.setTools(tools)
 	}
 }
 
 // reach waits, connects and lists the tools.
-func (s *Server) reach(wait time.Duration) (*connection, []*Tool, error) {
+func (s *Server) reach(life context.Context, wait time.Duration) (*connection, []*Tool, error) {
 	if wait > 0 {
 		t := time.NewTimer(wait)
 		defer t.Stop()
 		select {
 		case <-t.C:
-		case <-s.life.Done():
+		case <-life.Done():
 			return nil, nil, ErrClosed
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.ConnectTimeout, errSlowConnect)
+	ctx, cancel := context.WithTimeoutCause(life, s.cfg.ConnectTimeout, errSlowConnect)
 	defer cancel()
-	conn, err := dial(ctx, s.life, s.cfg, s.hide, s.client)
+	conn, err := dial(ctx, life, s.cfg, s.hide, s.client)
 	if err != nil {
 		return nil, nil, s.hide.err(&DownError{s.cfg.Name, err})
 	}
@@ -277,8 +279,8 @@ func (s *Server) list(ctx context.Context, conn *connection) ([]*Tool, error) {
 			if t == nil || !s.cfg.offers(t.Name) {
 				continue
 			}
-			made, err := newTool(s, t)
-			if err != nil { // one bad tool must not take the others away
+			made, err := newTool(s, t) //nolint:contextcheck // calls get contexts of their own
+			if err != nil {            // one bad tool must not take the others away
 				s.cfg.Logger.Warn("MCP tool left out", "tool", t.Name, "error", err)
 				continue
 			}
@@ -315,11 +317,11 @@ func (s *Server) askForList() {
 
 // keep reads the tool list when it has changed, and, of a server that was
 // down at the start, tries until it is there.
-func (s *Server) keep(down bool) {
+func (s *Server) keep(life context.Context, down bool) {
 	defer s.work.Done()
 	for down {
-		_, err := s.connection(s.life)
-		if down = err != nil; down && s.life.Err() != nil {
+		_, err := s.connection(life)
+		if down = err != nil; down && life.Err() != nil {
 			return
 		}
 		if down {
@@ -330,27 +332,27 @@ func (s *Server) keep(down bool) {
 	}
 	for {
 		select {
-		case <-s.life.Done():
+		case <-life.Done():
 			return
 		case <-s.changed:
-			s.refresh()
+			s.refresh(life)
 		}
 	}
 }
 
 // refresh reads the tool list again; a list that can't be used changes nothing.
-func (s *Server) refresh() {
+func (s *Server) refresh(life context.Context) {
 	s.mu.Lock()
 	conn := s.conn
 	s.mu.Unlock()
 	if conn == nil || !conn.alive() {
 		return // the next connection lists anyway
 	}
-	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.ConnectTimeout, errSlowConnect)
+	ctx, cancel := context.WithTimeoutCause(life, s.cfg.ConnectTimeout, errSlowConnect)
 	defer cancel()
 	tools, err := s.list(ctx, conn)
 	if err != nil {
-		if s.life.Err() == nil {
+		if life.Err() == nil {
 			s.cfg.Logger.Warn("tool list not read again, the old one stays", "error", s.hide.err(err))
 		}
 		return

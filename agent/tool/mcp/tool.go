@@ -122,5 +122,12 @@ func (t *Tool) call(ctx tool.CallContext, args json.RawMessage) (any, error) {
 // repeatable reports whether a call whose outcome is unknown may be made again.
 func (t *Tool) repeatable() bool { return t.known.ReadOnly || t.known.Idempotent }
 
+func (t *Tool) ifRepeatable(worthwhile bool) verdict {
+	if worthwhile && t.repeatable() {
+		return harmless
+	}
+	return final
+}
+
 // same reports whether both tools are the same as listed.
 func (t *Tool) same(other *Tool) bool { return bytes.Equal(t.listed, other.listed) }
