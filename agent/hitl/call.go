@@ -9,7 +9,7 @@ import (
 
 // Call carries out a tool call as far as it is allowed to, by run; it is called in the task that the
 // call runs in, whatever led there (decisions 14). A call that needs review runs only with a record of
-// its approval: that of the batch question, or that of a question that Call asks itself. Each
+// its approval for its message, id, name and arguments: that of the batch question, or that of a question that Call asks itself. Each
 // approval is good for one execution, which ends in the journal: another task that comes by
 // with it, at once or later, gets the result. A call that was refused is answered and
 // never run; one that isn't open in the conversation is left alone. run gets the
@@ -29,7 +29,7 @@ func (g *Gate) Call(ctx agent.Context, call message.ToolCall, run func(ctx agent
 		return nil, err
 	}
 	r, ok := held[callKey(call.ID, digest)]
-	if !ok || r.Digest != digest || r.CallID != call.ID {
+	if !ok || r.Digest != digest || r.MessageID != messageID {
 		if r, err = g.ask(ctx, messageID, call, args); err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (g *Gate) carryOut(ctx agent.Context, r Record, run func(ctx agent.Context,
 		if err != nil {
 			return nil, err
 		}
-		return noticed(update, r.CallID, g.notice(r))
+		return completed(update, r, g.notice(r))
 	})
 	if m, ok := answerIn(update, r.CallID); err == nil && recorded && ok {
 		// It ran before a crash, or for another task: readers learn of its end all the same.

@@ -56,11 +56,9 @@ func (g *Gate) notice(r Record) string {
 	return fmt.Sprintf("Note: a reviewer edited this call before it ran. Executed instead: `%s` with the arguments %s.", r.Edited.Name, r.Edited.Args)
 }
 
-// noticed puts a notice before the answer to a call in an update.
-func noticed(update agent.Update, callID, notice string) (agent.Update, error) {
-	if notice == "" {
-		return update, nil
-	}
+// completed gives the answer to a call in an update the id that answers of the call have, and
+// puts a notice before it.
+func completed(update agent.Update, r Record, notice string) (agent.Update, error) {
 	var err error
 	switch u := update.(type) {
 	case agent.Values:
@@ -76,14 +74,14 @@ func noticed(update agent.Update, callID, notice string) (agent.Update, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[messagesKey], err = noticedMessages(raw, callID, notice)
+		out[messagesKey], err = completedMessages(raw, r, notice)
 		return out, err
 	case *agent.Command:
 		out := *u
 		out.Update = slices.Clone(u.Update)
 		for i, w := range out.Update {
 			if w.Channel == messagesKey {
-				if out.Update[i].Value, err = noticedMessages(w.Value, callID, notice); err != nil {
+				if out.Update[i].Value, err = completedMessages(w.Value, r, notice); err != nil {
 					return nil, err
 				}
 			}
@@ -92,7 +90,7 @@ func noticed(update agent.Update, callID, notice string) (agent.Update, error) {
 	case agent.Updates:
 		out := slices.Clone(u)
 		for i := range out {
-			if out[i], err = noticed(out[i], callID, notice); err != nil {
+			if out[i], err = completed(out[i], r, notice); err != nil {
 				return nil, err
 			}
 		}
@@ -101,15 +99,27 @@ func noticed(update agent.Update, callID, notice string) (agent.Update, error) {
 	return update, nil
 }
 
-func noticedMessages(raw json.RawMessage, callID, notice string) (json.RawMessage, error) {
+func completedMessages(raw json.RawMessage, r Record, notice string) (json.RawMessage, error) {
 	messages, err := message.CoerceList(raw)
-	if err != nil {
-		return nil, fmt.Errorf("hitl: result of call %q: %w", callID, err)
+	if err != nil { // no list of messages: the channel will say so, or take it
+		return raw, nil
 	}
+	found := false
 	for i := range messages {
-		if m := &messages[i]; m.Type == message.Tool && m.ToolCallID == callID {
+		m := &messages[i]
+		if m.Type != message.Tool || m.ToolCallID != r.CallID {
+			continue
+		}
+		found = true
+		if r.MessageID != "" {
+			m.ID = answerID(r.MessageID, r.CallID)
+		}
+		if notice != "" {
 			m.Content = before(m.Content, notice)
 		}
+	}
+	if !found {
+		return raw, nil
 	}
 	return encode(messages)
 }
