@@ -6,14 +6,15 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 SDKTEST := server/sdktest
 HOOKTEST := server/hooktest
 MODELTEST := agent/model/openai/mocktest
+MCPTEST := server/mcptest
 
-.PHONY: build test test-go test-sdk test-models test-hooks lint bench fuzz clean
+.PHONY: build test test-go test-sdk test-models test-mcp test-hooks lint bench fuzz clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/parley
 
 # All tests. Parts whose tools are missing say what to install and are skipped alone.
-test: test-go test-sdk test-models test-hooks
+test: test-go test-sdk test-models test-mcp test-hooks
 
 test-go:
 	$(GO) vet ./...
@@ -26,6 +27,10 @@ test-sdk: build
 # The model adapter against independent servers of OpenAI's wire format.
 test-models:
 	./$(MODELTEST)/run
+
+# MCP servers from npm as tools, and Parley's own MCP server under npm's inspector.
+test-mcp:
+	./$(MCPTEST)/run
 
 # The published frontend packages in a real browser against a real server.
 test-hooks: build

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/hitl"
 	"github.com/parley-dev/parley/agent/tool"
 	"github.com/parley-dev/parley/agent/tool/mcp"
 )
@@ -162,9 +163,11 @@ func TestWhatNeedsReview(t *testing.T) {
 	} {
 		require.Equal(t, want, mcp.NeedsReview(toolNamed(t, s, name)), name)
 	}
-	require.NotContains(t, mcp.ToReview(s.Tools()...), "srv_echo")
+	policy := mcp.DefaultPolicy(s.Tools()...)
+	require.NotContains(t, policy, "srv_echo")
+	require.Equal(t, hitl.Rule{Decisions: hitl.All()}, policy["srv_die"])
 	cfg.IgnoreAnnotations = true
 	distrusted := connect(t, cfg)
-	require.Len(t, mcp.ToReview(distrusted.Tools()...), len(distrusted.Tools()))
+	require.Len(t, mcp.DefaultPolicy(distrusted.Tools()...), len(distrusted.Tools()))
 	require.Equal(t, tool.Annotations{Title: "Echo"}, tool.AnnotationsOf(toolNamed(t, distrusted, "srv_echo")))
 }

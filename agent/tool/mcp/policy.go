@@ -1,6 +1,9 @@
 package mcp
 
-import "github.com/parley-dev/parley/agent/tool"
+import (
+	"github.com/parley-dev/parley/agent/hitl"
+	"github.com/parley-dev/parley/agent/tool"
+)
 
 // NeedsReview reports whether a person should decide on calls of a tool, as far as
 // its annotations say: a tool that isn't read-only does, unless it says of itself that
@@ -10,14 +13,15 @@ func NeedsReview(t tool.Tool) bool {
 	return !a.ReadOnly && (a.Destructive == nil || *a.Destructive)
 }
 
-// ToReview are the names, as the model sees them, of the tools that need a review
-// (NeedsReview).
-func ToReview(tools ...tool.Tool) []string {
-	var names []string
+// DefaultPolicy reviews the tools that need it (NeedsReview), with all decisions.
+// What a server says of its tools is a default, no protection: IgnoreAnnotations has
+// all tools of a server reviewed, and rules of the agent's own come on top.
+func DefaultPolicy(tools ...tool.Tool) hitl.Policy {
+	policy := hitl.Policy{}
 	for _, t := range tools {
 		if NeedsReview(t) {
-			names = append(names, t.Definition().Name)
+			policy[t.Definition().Name] = hitl.Rule{Decisions: hitl.All()}
 		}
 	}
-	return names
+	return policy
 }
