@@ -1,4 +1,5 @@
 --!use clock
+--!use keys
 -- forget_keys drops idempotency keys whose time is over, once there are many.
 local function forget_keys(at, always)
   if not always and redis.call('HLEN', IDEMPOTENT) < 64 then return end

@@ -1,0 +1,124 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/parley-dev/parley/thread"
+)
+
+// PutCron implements thread.Crons.
+func (s *Store) PutCron(ctx context.Context, c thread.Cron) error {
+	doc, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	r := s.eval(ctx, "cron", s.keys.crons(), "put", c.ID, micros(c.NextRun), c.Enabled, doc)
+	return r.err
+}
+
+// readCrons reads one cron, or (id "") all, or all that are due until a time.
+func (s *Store) readCrons(ctx context.Context, id string, until time.Time) (list []thread.Cron, err error) {
+	r := s.eval(ctx, "crons", s.keys.crons(), id, micros(until))
+	for r.more() {
+		next, doc := r.int(), r.blob()
+		if r.err != nil {
+			break
+		}
+		var c thread.Cron
+		if err := json.Unmarshal(doc, &c); err != nil {
+			return nil, err
+		}
+		c.NextRun = timeOf(next) // FireCron moves it
+		list = append(list, c)
+	}
+	return list, r.err
+}
+
+// GetCron implements thread.Crons.
+func (s *Store) GetCron(ctx context.Context, id string) (thread.Cron, error) {
+	list, err := s.readCrons(ctx, id, time.Time{})
+	if err == nil && len(list) == 0 || id == "" {
+		err = &thread.NotFoundError{Kind: notFoundCron, ID: id}
+	}
+	if err != nil {
+		return thread.Cron{}, err
+	}
+	return list[0], nil
+}
+
+// DeleteCron implements thread.Crons.
+func (s *Store) DeleteCron(ctx context.Context, id string) error {
+	r := s.eval(ctx, "cron", s.keys.crons(), "delete", id)
+	if r.err == nil && r.status() == "GONE" {
+		return &thread.NotFoundError{Kind: notFoundCron, ID: id}
+	}
+	return r.err
+}
+
+// SearchCrons implements thread.Crons.
+func (s *Store) SearchCrons(ctx context.Context, q thread.CronQuery) (list []thread.Cron, total int, err error) {
+	var until time.Time
+	if q.Enabled != nil && *q.Enabled {
+		until = q.DueBefore // those are indexed: the loop that fires crons reads only what is due
+	}
+	all, err := s.readCrons(ctx, "", until)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, c := range all {
+		if cronMatches(q, c) {
+			list = append(list, c)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool {
+		if c := list[j].CreatedAt.Compare(list[i].CreatedAt); c != 0 {
+			return c < 0
+		}
+		return list[i].ID < list[j].ID
+	})
+	sortCrons(list, q.SortBy, q.SortAsc)
+	return page(list, q.Limit, q.Offset), len(list), nil
+}
+
+func cronMatches(q thread.CronQuery, c thread.Cron) bool {
+	switch {
+	case q.AssistantID != "" && q.AssistantID != c.AssistantID,
+		q.ThreadID != "" && q.ThreadID != c.ThreadID,
+		q.Enabled != nil && *q.Enabled != c.Enabled,
+		!q.DueBefore.IsZero() && (c.NextRun.IsZero() || c.NextRun.After(q.DueBefore)):
+		return false
+	}
+	return c.Metadata.Contains(q.Metadata)
+}
+
+func sortCrons(list []thread.Cron, by string, asc bool) {
+	compare := func(a, b thread.Cron) int { return a.CreatedAt.Compare(b.CreatedAt) }
+	switch by {
+	case "cron_id":
+		compare = func(a, b thread.Cron) int { return strings.Compare(a.ID, b.ID) }
+	case "assistant_id":
+		compare = func(a, b thread.Cron) int { return strings.Compare(a.AssistantID, b.AssistantID) }
+	case "thread_id":
+		compare = func(a, b thread.Cron) int { return strings.Compare(a.ThreadID, b.ThreadID) }
+	case "next_run_date":
+		compare = func(a, b thread.Cron) int { return a.NextRun.Compare(b.NextRun) }
+	case "end_time":
+		compare = func(a, b thread.Cron) int { return a.EndTime.Compare(b.EndTime) }
+	case "updated_at":
+		compare = func(a, b thread.Cron) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
+	}
+	sortBy(list, compare, asc)
+}
+
+// FireCron implements thread.Crons.
+func (s *Store) FireCron(ctx context.Context, id string, due, next time.Time) (bool, error) {
+	r := s.eval(ctx, "cron", s.keys.crons(), "fire", id, micros(due), micros(next))
+	if r.err != nil {
+		return false, r.err
+	}
+	return r.status() == "OK", r.err
+}

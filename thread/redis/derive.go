@@ -1,0 +1,119 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// derived says how a transition's derived entries are written.
+type derived struct {
+	// metadata: metadata may have changed.
+	metadata bool
+	// mark, when set, is removed with them.
+	mark string
+	// wake tells all replicas that there is work.
+	wake bool
+}
+
+// derive writes the entries in the thread's shard that follow from its row. They
+// carry the row's version: in whatever order writers come, the newest stays
+// (decisions 4). It is done although the caller has left.
+func (s *Store) derive(ctx context.Context, w row, d derived) error {
+	args := []any{w.id, w.version, 0, w.due, w.expires, w.retires}
+	members := w.members()
+	args = append(args, len(members))
+	for _, m := range members {
+		args = append(args, m)
+	}
+	args = append(args, len(w.deliveries))
+	for _, out := range w.deliveries {
+		args = append(args, out.id, out.at)
+	}
+	if !d.metadata {
+		args = append(args, 0, 0)
+	} else {
+		m, err := decodeMetadata(w.metadata)
+		if err != nil {
+			return err
+		}
+		members = w.metadataMembers(s.seed, m)
+		args = append(args, w.mv, len(members))
+		for _, m := range members {
+			args = append(args, m)
+		}
+	}
+	args = append(args, d.mark, s.wakeChannel(d.wake))
+	r := s.eval(context.WithoutCancel(ctx), "derive", s.keys.shard(s.keys.shardOf(w.id)), args...)
+	return r.err
+}
+
+func (s *Store) wakeChannel(wake bool) string {
+	if wake {
+		return s.keys.control()
+	}
+	return ""
+}
+
+// underive removes the entries of a thread that was deleted with the given version.
+func (s *Store) underive(ctx context.Context, id string, version int64, mark string) error {
+	r := s.eval(context.WithoutCancel(ctx), "derive", s.keys.shard(s.keys.shardOf(id)), id, 0, version, 0, 0, 0, 0, 0, 0, 0, mark, "")
+	return r.err
+}
+
+// markSeparator divides the parts of a mark: thread, run, and what makes it unique.
+const markSeparator = "\n"
+
+// newMark is a mark of a thread, and of a run whose id it is about to take.
+func newMark(threadID, runID string) string {
+	return threadID + markSeparator + runID + markSeparator + uuid.NewString()[:13]
+}
+
+// marking is the call that marks a thread.
+func (s *Store) marking(threadID, mark string) *call {
+	return &call{script: "mark", keys: []string{s.keys.dirty(s.keys.shardOf(threadID))}, args: []any{mark}}
+}
+
+// unmark takes a mark back: nothing was stored.
+func (s *Store) unmark(ctx context.Context, threadID, mark string) {
+	key := s.keys.dirty(s.keys.shardOf(threadID))
+	if err := s.client.ZRem(context.WithoutCancel(ctx), key, mark).Err(); err != nil {
+		s.log.Debug("mark left to the sweeper", "thread", threadID, "err", err)
+	}
+}
+
+// reconcile brings the derived entries of a thread in line with it.
+func (s *Store) reconcile(ctx context.Context, id, mark string) error {
+	w, version, err := s.readRow(ctx, id)
+	if isNotFound(err) {
+		return s.underive(ctx, id, version, mark)
+	}
+	if err != nil {
+		return err
+	}
+	return s.derive(ctx, w, derived{metadata: true, mark: mark})
+}
+
+// readRow reads a thread; for one that doesn't exist at is the store's time, and the error ErrNotFound.
+func (s *Store) readRow(ctx context.Context, id string) (w row, at int64, err error) {
+	r := s.eval(ctx, "row", s.keys.thread(id))
+	return takeRow(id, &r)
+}
+
+func takeRow(id string, r *reply) (w row, at int64, err error) {
+	if r.status() == "GONE" {
+		at = r.int()
+		if r.err == nil {
+			return w, at, noThread(id)
+		}
+	}
+	w = readRow(id, r)
+	return w, 0, r.err
+}
+
+// repair is reconcile where an entry was found to be wrong: a failure leaves it to the next who finds it.
+func (s *Store) repair(ctx context.Context, id string) {
+	if err := s.reconcile(ctx, id, ""); err != nil && ctx.Err() == nil {
+		s.log.Warn("repair the index", "thread", id, "err", err)
+	}
+}

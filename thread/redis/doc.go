@@ -1,0 +1,32 @@
+// Package redis keeps the durable truth in plain Redis (6.2 or later, Valkey): no
+// modules, standalone, Sentinel or Cluster. Any number of processes share one store.
+//
+// # Layout
+//
+// All that belongs to a thread lies in keys with the thread's id as hash tag
+// (keys.go), and each transition is one script on them (scripts/): it happens
+// whole or not at all. What lies elsewhere is derived from threads and split into
+// shards: queues, indexes for searches, times of expiry, webhooks that are due. A
+// thread that is about to change what is derived is marked in its shard, then the
+// script runs, then one script on the shard writes the new entries, under the
+// version that the thread has now, and takes the mark away. So the entries of two
+// writers may come in any order, and where a writer died between the two scripts,
+// the sweeper finds its mark. Where a run is inflight the thread's entry in the
+// queue stands for the mark: when it comes due, somebody looks.
+//
+// An entry of a queue may be too early, which costs a look at the thread, but
+// never too late. An index entry says where to look, the thread itself what is so.
+//
+// # The log
+//
+// A thread's log is a stream whose ids are the first positions of its batches;
+// each batch is stored as thread.AppendEntries writes it. The script that stores
+// a batch publishes it, too.
+//
+// # Repetition
+//
+// The client sends a command again when its reply is lost. So each transition
+// carries a name, and the thread remembers that of the last one: the repetition
+// gets the result of the first time. Commits and batches of the log are known by
+// their own ids and positions.
+package redis

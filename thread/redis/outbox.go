@@ -1,0 +1,99 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+
+	"github.com/parley-dev/parley/thread"
+)
+
+// DueDeliveries implements thread.Outbox.
+func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]thread.Delivery, error) {
+	ids, _, err := s.earliest(ctx, s.keys.deliveries, now, 0, limit)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	owners, err := s.deliveryOwners(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	var threads []string
+	for _, id := range ids {
+		if owner := owners[id]; owner != "" && !slices.Contains(threads, owner) {
+			threads = append(threads, owner)
+		}
+	}
+	all, err := s.outboxes(ctx, threads)
+	if err != nil {
+		return nil, err
+	}
+	var list []thread.Delivery
+	for _, id := range ids {
+		i := slices.IndexFunc(all, func(d thread.Delivery) bool { return d.ID == id })
+		switch {
+		case i < 0:
+			if owners[id] != "" {
+				s.repair(ctx, owners[id])
+			}
+		case !all[i].Due.After(now):
+			list = append(list, all[i])
+		}
+	}
+	return list, nil
+}
+
+// deliveryOwners finds the threads of webhooks: each shard knows those of its threads.
+func (s *Store) deliveryOwners(ctx context.Context, ids ...string) (map[string]string, error) {
+	cmds := make([]*rds.SliceCmd, s.keys.shards)
+	_, err := s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
+		for n := range cmds {
+			cmds[n] = p.HMGet(ctx, s.keys.owners(n), ids...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	owners := map[string]string{}
+	for _, cmd := range cmds {
+		for i, v := range cmd.Val() {
+			if owner, ok := v.(string); ok {
+				owners[ids[i]] = owner
+			}
+		}
+	}
+	return owners, nil
+}
+
+// RetryDelivery implements thread.Outbox.
+func (s *Store) RetryDelivery(ctx context.Context, id string, due time.Time, lastError string) error {
+	return s.changeDelivery(ctx, id, max(micros(due), 1), lastError)
+}
+
+// FinishDelivery implements thread.Outbox. A delivery that is gone is finished.
+func (s *Store) FinishDelivery(ctx context.Context, id string) error {
+	err := s.changeDelivery(ctx, id, 0, "")
+	if isNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (s *Store) changeDelivery(ctx context.Context, id string, due int64, lastError string) error {
+	owners, err := s.deliveryOwners(ctx, id)
+	if err != nil {
+		return err
+	}
+	gone := &thread.NotFoundError{Kind: notFoundDelivery, ID: id}
+	if owners[id] == "" {
+		return gone
+	}
+	_, err = s.change(ctx, owners[id], "delivery", []any{newOp(), id, due, lastError}, derived{})
+	if isNotFound(err) {
+		return gone
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+package redis
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	rds "github.com/redis/go-redis/v9"
+)
+
+//go:embed scripts
+var sources embed.FS
+
+// use is how a script names a part that it needs; each is included once, before it.
+const use = "--!use "
+
+// scripts are the transitions and the reads that have to see one state, by name.
+var scripts = mustLoadScripts()
+
+func mustLoadScripts() map[string]*rds.Script {
+	all, err := loadScripts()
+	if err != nil { // the files are part of the program
+		panic(err)
+	}
+	return all
+}
+
+func loadScripts() (map[string]*rds.Script, error) {
+	files, err := fs.Glob(sources, "scripts/*.lua")
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]*rds.Script, len(files))
+	for _, file := range files {
+		var b strings.Builder
+		if err := include(&b, file, map[string]bool{}); err != nil {
+			return nil, err
+		}
+		all[strings.TrimSuffix(path.Base(file), ".lua")] = rds.NewScript(b.String())
+	}
+	return all, nil
+}
+
+// include writes a file behind the parts that it uses. Comments stay out.
+func include(b *strings.Builder, file string, seen map[string]bool) error {
+	source, err := sources.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("redis: script %s: %w", file, err)
+	}
+	for line := range strings.Lines(string(source)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), use); ok {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if err := include(b, "scripts/lib/"+name+".lua", seen); err != nil {
+				return err
+			}
+			continue
+		}
+		if !strings.HasPrefix(line, "--") {
+			b.WriteString(line)
+		}
+	}
+	return nil
+}
+
+// loadAll brings the scripts to the server, so that the first calls find them.
+func (s *Store) loadAll(ctx context.Context) error {
+	load := func(ctx context.Context, c *rds.Client) error {
+		_, err := c.Pipelined(ctx, func(p rds.Pipeliner) error {
+			for _, script := range scripts {
+				script.Load(ctx, p)
+			}
+			return nil
+		})
+		return err
+	}
+	if cluster, ok := s.client.(*rds.ClusterClient); ok {
+		return cluster.ForEachMaster(ctx, load)
+	}
+	_, err := s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
+		for _, script := range scripts {
+			script.Load(ctx, p)
+		}
+		return nil
+	})
+	return err
+}
+
+// eval runs a script; one that the server has forgotten is sent again.
+func (s *Store) eval(ctx context.Context, name string, keys []string, args ...any) reply {
+	value, err := scripts[name].Run(ctx, s.client, keys, args...).Result()
+	if err != nil {
+		return reply{err: fmt.Errorf("redis: %s: %w", name, err)}
+	}
+	return newReply(name, value)
+}
+
+// call is a script in a list of scripts that travel together.
+type call struct {
+	script string
+	keys   []string
+	args   []any
+	reply  reply
+}
+
+// evalAll runs scripts in one round trip, each with an answer of its own. In a
+// cluster those of different nodes run at the same time.
+func (s *Store) evalAll(ctx context.Context, calls ...*call) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	cmds := make([]*rds.Cmd, len(calls))
+	_, err := s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
+		for i, c := range calls {
+			cmds[i] = p.EvalSha(ctx, scripts[c.script].Hash(), c.keys, c.args...)
+		}
+		return nil
+	})
+	if err == nil {
+		for i, c := range calls {
+			c.reply = newReply(c.script, cmds[i].Val())
+		}
+		return nil
+	}
+	for i, c := range calls {
+		value, failed := cmds[i].Result()
+		switch {
+		case failed == nil:
+			c.reply = newReply(c.script, value)
+		case rds.HasErrorPrefix(failed, "NOSCRIPT"):
+			if c.reply = s.eval(ctx, c.script, c.keys, c.args...); c.reply.err != nil {
+				return c.reply.err
+			}
+		default:
+			return fmt.Errorf("redis: %s: %w", c.script, failed)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+-- Deletes an assistant with its versions.
+-- KEYS: current versions, all versions.
+-- ARGV: id.
+-- Result: {'OK'} or {'GONE'}.
+--!use args
+local id = text()
+local packed = redis.call('HGET', KEYS[1], id)
+if not packed then return { 'GONE' } end
+for v = 1, cmsgpack.unpack(packed).newest do redis.call('HDEL', KEYS[2], int(v) .. ':' .. id) end
+redis.call('HDEL', KEYS[1], id)
+return { 'OK' }
