@@ -12,7 +12,7 @@ func (l *loop) superstep(ctx context.Context) *end {
 	if len(l.tasks) == 0 {
 		return &end{kind: endFinished}
 	}
-	if l.tasks[0].node.name == Start {
+	if len(l.tasks) == 1 && l.tasks[0].node.name == Start {
 		return l.enter(ctx, &l.tasks[0])
 	}
 	if ctx.Err() != nil {
@@ -96,12 +96,12 @@ func (l *loop) wrote(done []taskWrites) bool {
 	return false
 }
 
-// enter runs the hidden node __start__, which hands the input to the state keys.
-func (l *loop) enter(ctx context.Context, t *plannedTask) *end {
+// given is what the hidden node __start__ hands to the state keys: the input.
+func (l *loop) given() (Values, error) {
 	var input map[string]json.RawMessage
 	v := l.ch.values[Start].Value
 	if v == nil || json.Unmarshal(v.JSON, &input) != nil {
-		return failed(&InvalidUpdateError{Message: "The input of a graph must be an object."})
+		return nil, &InvalidUpdateError{Message: "The input of a graph must be an object."}
 	}
 	values := Values{}
 	for k, raw := range input {
@@ -109,6 +109,15 @@ func (l *loop) enter(ctx context.Context, t *plannedTask) *end {
 			continue
 		}
 		values[k] = raw
+	}
+	return values, nil
+}
+
+// enter runs __start__ where nothing runs beside it.
+func (l *loop) enter(ctx context.Context, t *plannedTask) *end {
+	values, err := l.given()
+	if err != nil {
+		return failed(err)
 	}
 	tc := l.context(ctx, &taskRun{planned: t, loop: l}, 1)
 	writes, err := l.g.writersOf(tc, t.node, values, l.ch, t.id)

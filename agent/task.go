@@ -160,6 +160,9 @@ func (c *taskContext) call(n *node) (update Update, err error) {
 			ReportPanic(c, p)
 		}
 	}()
+	if n.name == Start { // a goto beside an input that waits
+		return c.loop.given()
+	}
 	return n.run(c, c.loop.inputFor(c.planned))
 }
 
