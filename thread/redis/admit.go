@@ -147,7 +147,8 @@ func (ad *admission) args() ([]any, error) {
 		strategy = "reject"
 	}
 	args := []any{ad.op, ad.s.keys.threadChannel(run.ThreadID), ad.s.origin,
-		run.ID, ad.doc, run.ExecutionID, micros(run.CreatedAt), micros(run.NotBefore), a.Fingerprint, a.Window.Microseconds(),
+		run.ID, ad.doc, run.ExecutionID, micros(run.CreatedAt), micros(run.NotBefore),
+		run.Kwargs.Temporary && run.Kwargs.OnCompletion != "keep", run.Kwargs.Webhook, a.Fingerprint, a.Window.Microseconds(),
 		a.IdempotencyKey, a.KeyTTL.Microseconds(), strategy, a.DropsPending}
 	if a.Claim == nil {
 		args = append(args, 0)
@@ -226,7 +227,7 @@ func (ad *admission) endArgs(args []any) ([]any, error) {
 	}
 	args = append(args, len(pending))
 	for _, run := range pending {
-		b, err := unbegun(run, ad.a.Strategy, time.Now().UnixMilli())
+		b, err := unbegun(run, ad.a.Strategy, time.Now())
 		if err != nil {
 			return nil, err
 		}

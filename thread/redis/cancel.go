@@ -22,11 +22,7 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 	if run, err = s.GetRun(ctx, threadID, runID); err != nil || run.Status.Ended() {
 		return run, nil, err
 	}
-	millis := at.UnixMilli()
-	if at.IsZero() {
-		millis = time.Now().UnixMilli()
-	}
-	b, err := unbegun(run, action, millis)
+	b, err := unbegun(run, action, orNow(at))
 	if err != nil {
 		return run, nil, err
 	}
@@ -87,8 +83,8 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []t
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now().UnixMilli()
-	end, err := ended(agent.RunFinish{GraphID: run.GraphID, Status: string(thread.RunInterrupted), Cancel: "rollback"}, now)
+	now := time.Now()
+	end, err := ended(agent.RunFinish{GraphID: run.GraphID, Status: string(thread.RunInterrupted), Cancel: "rollback"}, now.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +103,11 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []t
 	}
 	if told, err = takeTold(&r); err != nil {
 		return nil, err
+	}
+	if again := r.bool(); again { // it may have shown the run
+		if err := s.showAnew(ctx, threadID); err != nil {
+			return told, err
+		}
 	}
 	return told, s.disown(ctx, runID)
 }

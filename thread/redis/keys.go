@@ -43,6 +43,7 @@ var threadKeyNames = []string{
 const (
 	headKey     = 1 // head
 	headLogKeys = 2 // head, log
+	logEndKeys  = 3 // head, log, details
 )
 
 // thread lists the keys of a thread.

@@ -31,9 +31,13 @@ func (s *Store) readLog(ctx context.Context, threadID, runID string, after int64
 		return nil, noThread(threadID)
 	}
 	for r.more() {
-		run, data := r.text(), r.blob()
+		run, data, snapshot := r.text(), r.blob(), r.bool()
+		before := len(list)
 		if list, err = thread.DecodeEntries(list, data, run, after); err != nil {
 			return nil, err
+		}
+		for i := range list[before:] {
+			list[before+i].Snapshot = snapshot
 		}
 	}
 	return list, r.err
@@ -41,7 +45,7 @@ func (s *Store) readLog(ctx context.Context, threadID, runID string, after int64
 
 // ends reads where a log starts and ends.
 func (s *Store) ends(ctx context.Context, threadID string) (start, pos, seq int64, err error) {
-	r := s.eval(ctx, "logends", s.keys.thread(threadID)[:headLogKeys])
+	r := s.eval(ctx, "logends", s.keys.thread(threadID)[:logEndKeys])
 	if r.err == nil && r.status() == "GONE" {
 		return 0, 0, 0, noThread(threadID)
 	}

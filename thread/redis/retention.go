@@ -28,7 +28,7 @@ func (s *Store) ExpireLogs(ctx context.Context, before time.Time, limit int) (n 
 }
 
 func (s *Store) expireLogs(ctx context.Context, id string, before time.Time, limit int) (int, error) {
-	r := s.eval(ctx, "expire", s.keys.thread(id), micros(before), limit)
+	r := s.eval(ctx, "expire", s.keys.thread(id), micros(before), limit, thread.MaxSnapshot)
 	if r.err != nil {
 		return 0, r.err
 	}
@@ -37,22 +37,37 @@ func (s *Store) expireLogs(ctx context.Context, id string, before time.Time, lim
 	}
 	w := readRow(id, &r)
 	n := int(r.int())
+	found := r.inner()
 	if r.err != nil {
 		return 0, r.err
 	}
-	return n, s.derive(ctx, w, derived{})
+	stored, err := s.cut(ctx, id, found, cutRule{mode: "old", before: before})
+	if stored != nil {
+		w = *stored
+	}
+	return n, errorsFirst(err, s.derive(ctx, w, derived{}))
 }
 
 // TrimThread implements thread.Threads: first the checkpoints go, then the values
 // that those which stay don't refer to. The second part is left out when the
 // thread has moved on meanwhile: the next trim does it.
 func (s *Store) TrimThread(ctx context.Context, id string) error {
-	r := s.eval(ctx, "trim", s.keys.thread(id))
+	r := s.eval(ctx, "trim", s.keys.thread(id), thread.MaxSnapshot)
 	if r.err != nil {
 		return r.err
 	}
 	if r.status() == "GONE" {
 		return noThread(id)
+	}
+	found := r.inner()
+	if r.err == nil {
+		stored, err := s.cut(ctx, id, found, cutRule{mode: "over", again: true})
+		if err == nil && stored != nil {
+			err = s.derive(ctx, *stored, derived{})
+		}
+		if err != nil {
+			return err
+		}
 	}
 	idle, cps := r.bool(), r.int()
 	docs, blobs, segments := r.inner(), r.inner(), r.inner()

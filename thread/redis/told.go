@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"time"
+
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
 )
@@ -11,13 +13,8 @@ func floating(b thread.FloatingBatch) []any {
 }
 
 // unbegun tells of a run that was dropped before it began (M-19).
-func unbegun(run thread.Run, action string, millis int64) (thread.FloatingBatch, error) {
-	start := agent.RunStart{GraphID: run.GraphID, AssistantID: run.AssistantID, Attempt: 1, Unbegun: true}
-	finish := agent.RunFinish{GraphID: run.GraphID, Status: string(thread.RunInterrupted), Cancel: action}
-	return thread.FloatEvents([]agent.Event{
-		{Kind: agent.RunStarted, At: millis, Payload: start},
-		{Kind: agent.RunFinished, At: millis, Payload: finish},
-	})
+func unbegun(run thread.Run, action string, at time.Time) (thread.FloatingBatch, error) {
+	return thread.FloatEvents(thread.Unbegun(run.GraphID, run.AssistantID, action, at))
 }
 
 // ended tells of a run's end.

@@ -2,7 +2,7 @@
 -- inflight, stores answers, and claims the run where that is asked and possible.
 -- KEYS: all of the thread.
 -- ARGV: op, channel, origin;
---   run: id, document, execution, created (0: now), not before, fingerprint, window;
+--   run: id, document, execution, created (0: now), not before, whether its thread goes with it, webhook, fingerprint, window;
 --   idempotency key, its life; strategy; drops pending;
 --   claim: 0, or 1 and worker, lease, reserve, most attempts, epoch;
 --   thread to create: 0, or 1 and created, temporary, expires, ttl, metadata, config;
@@ -17,7 +17,8 @@
 --!use clock
 local op = text()
 take_channel()
-local run = { id = text(), doc = text(), execution = text(), created = number(), notbefore = number(), fingerprint = text() }
+local run = { id = text(), doc = text(), execution = text(), created = number(), notbefore = number(), leaves = number(),
+  webhook = text(), fingerprint = text() }
 local window, key, life, strategy, drops = number(), text(), number(), text(), flag()
 local claim = flag() and take_claim() or nil
 local create
@@ -144,7 +145,8 @@ local created = run.created > 0 and run.created or at
 local w = { id = run.id, number = h.runs, status = PENDING, created = created, updated = created, started = 0, ended = 0,
   notbefore = run.notbefore, attempt = 0, cancel = '', suspended = 0, base = h.head, logfrom = 0, logto = 0, cpfrom = 0, cpto = 0,
   fingerprint = run.fingerprint, commit = '', execution = run.execution, op = op,
-  writes = (resume and #resume.writes > 0) and 1 or 0, resumes = list }
+  writes = (resume and #resume.writes > 0) and 1 or 0, resumes = list,
+  logseq = 0, bytes = 0, over = 0, leaves = run.leaves, webhook = run.webhook }
 put_run(w)
 redis.call('HSET', RUNS, 'd' .. w.id, run.doc)
 redis.call('ZADD', ORDER, int(w.number), w.id)

@@ -23,13 +23,14 @@ local why = refused(h, checkpoints, false)
 if why then return { 'CONFLICT', why } end
 local present_at = now()
 local at = given > 0 and given or present_at
+local first = #checkpoints > 0 and h.cps + 1 or 0
 for i, cp in ipairs(checkpoints) do put_checkpoint(h, cp, at) end
 for i, t in ipairs(tasks) do
   put_task(t)
   ask(h, t, '', 0, at)
 end
 local pos, seq = h.npos, h.nseq
-if floating then append(h, land(h, floating), 0, '') end
+if floating then append(h, land(h, floating), 0, '', first) end
 h.ended, h.updated, h.op = 1, at, op
 changed(h, present_at)
 save(h)

@@ -4,7 +4,7 @@
 -- stop clears what belongs to the running run.
 local function stop(h)
   h.running, h.runid, h.attempt, h.lost, h.released, h.cancel, h.worker, h.started = 0, '', 0, 0, 0, '', '', 0
-  h.fbase, h.freserved, h.base, h.baserest, h.logfrom, h.cpfrom, h.due = 0, 0, '', 0, 0, 0, 0
+  h.fbase, h.freserved, h.base, h.baserest, h.logfrom, h.cpfrom, h.due, h.runbytes = 0, 0, '', 0, 0, 0, 0, 0
 end
 
 local function take_finish()
@@ -14,12 +14,17 @@ local function take_finish()
   return f
 end
 
+local function deliver(d)
+  redis.call('HSETNX', OUTBOX, d.id, cmsgpack.pack({ run = d.run, url = d.url, attempt = d.attempt, due = d.due, error = '' }))
+end
+
 -- finish ends the running run: its row, the thread's status (spec/rest-api.md 3.1),
 -- the outbox. It returns what the log got beside.
 local function finish(h, f, commit)
   local w = run_of(h.runid)
   w.status, w.updated, w.ended, w.attempt, w.started, w.cancel = f.status, f.at, f.at, h.attempt, h.started, h.cancel
   w.suspended, w.base, w.commit, w.logfrom, w.logto, w.cpfrom, w.cpto = f.suspended, h.base, commit, h.logfrom, h.pos, h.cpfrom, h.cps
+  w.logseq, w.bytes = h.seq, h.runbytes
   put_run(w)
   if f.error ~= '' then redis.call('HSET', RUNS, 'e' .. w.id, f.error) end
   if f.suspended == 0 then -- a suspended execution keeps its log until a later run of it ends (decisions 12)
@@ -47,10 +52,7 @@ local function finish(h, f, commit)
   -- While others wait the thread is busy, unless a person has to see something.
   h.status = h.rest
   if h.rest == IDLE and h.queue ~= '' then h.status = BUSY end
-  if f.webhook then
-    local d = f.webhook
-    redis.call('HSETNX', OUTBOX, d.id, cmsgpack.pack({ run = d.run, url = d.url, attempt = d.attempt, due = d.due, error = '' }))
-  end
+  if f.webhook then deliver(f.webhook) end
   if f.drop then h.expires, h.ttl = f.at, 'delete' end
   announce_end(w.id)
   return told

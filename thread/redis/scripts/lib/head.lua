@@ -9,7 +9,7 @@ local TEXTS = { ttl = true, op = true, epoch = true, head = true, runid = true, 
 
 -- What a step in the middle of a run needs: kept short, since it is done most.
 local STEP = { 'created', 'op', 'running', 'runid', 'token', 'head', 'gen', 'nseq', 'npos', 'seq', 'pos', 'supdated',
-  'cps', 'open', 'asked', 'commit', 'logbytes' }
+  'cps', 'open', 'asked', 'commit', 'logbytes', 'runbytes' }
 
 local ALL = { 'created', -- when the thread was created: it exists
   'temp', 'expires', 'ttl',
@@ -33,7 +33,7 @@ local ALL = { 'created', -- when the thread was created: it exists
   'suspended',           -- number of the last run of the suspended execution
   'ended', 'owed',       -- owed: runs that were dropped and not told of yet
   'commit',
-  'logbytes' }
+  'logbytes', 'runbytes' } -- size of the log, and of what the running run has in it
 
 local fields, stored
 

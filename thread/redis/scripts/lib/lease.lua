@@ -29,7 +29,7 @@ end
 local function begin(h, w, c, at)
   unqueue(h, w.number)
   h.running, h.runid, h.attempt, h.lost, h.started, h.cancel = w.number, w.id, 1, 0, at, ''
-  h.fbase, h.freserved = 0, c.reserve
+  h.fbase, h.freserved, h.runbytes = 0, c.reserve, 0
   h.base, h.baserest, h.cpfrom = h.head, h.rest, h.cps + 1
   lease(h, c, at)
   h.logfrom = h.spos

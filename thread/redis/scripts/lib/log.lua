@@ -35,15 +35,17 @@ local function fits(h, batch)
   return 'other'
 end
 
--- append stores a batch of run number owner, 0 for none; run is the id that its entries name.
-local function append(h, batch, owner, run)
+-- append stores a batch of run number owner, 0 for none; run is the id that its
+-- entries name. The batch of an edit tells which was its first checkpoint.
+local function append(h, batch, owner, run, checkpoint)
   batch.run = run
   redis.call('XADD', LOG, int(batch.first) .. '-0', 'h',
-    string.format('%d %d %d %d %d', batch.last, batch.seq, batch.count, owner, batch.millis), 'r', run, 'd', batch.data)
+    string.format('%d %d %d %d %d %d', batch.last, batch.seq, batch.count, owner, batch.millis, checkpoint or 0), 'r', run, 'd', batch.data)
   publish(batch, h.pos)
   h.pos = batch.last
   if batch.seq > 0 then h.seq = batch.seq end
   h.logbytes = h.logbytes + #batch.data
+  if owner ~= 0 and owner == h.running then h.runbytes = h.runbytes + #batch.data end
 end
 
 -- entry reads a batch of the stream.
@@ -52,8 +54,9 @@ local function entry(raw)
   for i = 1, #raw[2], 2 do
     local name, value = raw[2][i], raw[2][i + 1]
     if name == 'h' then
-      local last, seq, count, owner, millis = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%-?%d+)$')
-      e.last, e.seq, e.count, e.owner, e.millis = tonumber(last), tonumber(seq), tonumber(count), tonumber(owner), tonumber(millis)
+      local last, seq, count, owner, millis, checkpoint = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%-?%d+) (%d+)$')
+      e.last, e.seq, e.count, e.owner = tonumber(last), tonumber(seq), tonumber(count), tonumber(owner)
+      e.millis, e.checkpoint = tonumber(millis), tonumber(checkpoint)
     elseif name == 'r' then
       e.run = value
     else
@@ -74,4 +77,11 @@ local function cut(h, first, last)
     end
   until #batches < 64
   if redis.call('XLEN', LOG) == 0 then redis.call('DEL', LOG) end
+end
+
+-- snapshot lists the batches that stand for the start of the log that was cut. They
+-- aren't in the stream: that takes nothing before what it has.
+local function snapshot()
+  local packed = redis.call('HGET', DETAILS, 'snapshot')
+  return packed and cmsgpack.unpack(packed) or {}
 end

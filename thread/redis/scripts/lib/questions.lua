@@ -83,18 +83,21 @@ local function ask(h, task, run_id, run, at)
   end
 end
 
--- drop_suspended starts the retention of a suspended execution that nobody will go on with.
+-- retire_chain starts the retention of the earlier runs of an execution, which lie
+-- behind one another, but for runs that were dropped before they began.
 local function retire_chain(before, execution, at)
   for run = before, 1, -1 do
     local id = id_of(run)
-    if id then
-      local w = run_of(id)
-      if w.execution ~= execution then return end
-      if not redis.call('ZSCORE', RETIRED, id) then redis.call('ZADD', RETIRED, int(at), id) end
+    local w = id and run_of(id)
+    if w and w.execution == execution then
+      if w.over == 0 and not redis.call('ZSCORE', RETIRED, id) then redis.call('ZADD', RETIRED, int(at), id) end
+    elseif w and w.started ~= 0 then
+      return
     end
   end
 end
 
+-- drop_suspended starts the retention of a suspended execution that nobody will go on with.
 local function drop_suspended(h, at)
   if h.suspended == 0 then return end
   local id = id_of(h.suspended)

@@ -41,6 +41,7 @@ local function undo(h, w, last, null_task, at)
   stop(h)
   remove_run(h, w, null_task)
   if last then append(h, last, 0, w.id) end
+  leave(h, w, at)
   local told = tell_owed(h, {})
   if base ~= h.head and base ~= '' and seq_of('', base) then h.head = base end
   h.rest = rest
@@ -64,6 +65,10 @@ local function cancel_pending(h, told, w, action, at, floating, null_task)
   else
     put_run(w)
     redis.call('ZADD', RETIRED, int(at), w.id)
+  end
+  leave(h, w, at)
+  if w.webhook ~= '' and action ~= 'rollback' then -- of a run that is removed there is nothing to say
+    deliver({ id = w.id, run = w.id, url = w.webhook, attempt = 0, due = at })
   end
   dropped(h, told, w.id, floating)
   return seen

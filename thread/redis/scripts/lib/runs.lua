@@ -5,7 +5,11 @@ local PENDING, RUNNING, SUCCESS, ERROR, CANCELLED = 0, 1, 2, 3, 4
 
 -- What a row holds, in the order in which it is packed.
 local COLUMNS = { 'number', 'status', 'created', 'updated', 'started', 'ended', 'notbefore', 'attempt', 'cancel',
-  'suspended', 'base', 'logfrom', 'logto', 'cpfrom', 'cpto', 'fingerprint', 'commit', 'execution', 'op', 'writes', 'resumes' }
+  'suspended', 'base', 'logfrom', 'logto', 'cpfrom', 'cpto', 'fingerprint', 'commit', 'execution', 'op', 'writes', 'resumes',
+  'logseq', 'bytes', -- of its log: the last seq, and the size
+  'over',            -- its execution ended so long ago that its log goes as soon as all before it does
+  'leaves',          -- its thread goes with it
+  'webhook' }
 
 local function run_of(id)
   local packed = redis.call('HGET', RUNS, 's' .. id)
@@ -35,7 +39,8 @@ end
 local function present(h, w)
   if w.status == PENDING and h.running == w.number then
     w.status, w.attempt, w.started, w.cancel, w.base = RUNNING, h.attempt, h.started, h.cancel, h.base
-    w.logfrom, w.logto, w.cpfrom, w.cpto = h.logfrom, h.pos, h.cpfrom, h.cps
+    w.logfrom, w.logto, w.logseq, w.bytes = h.logfrom, h.pos, h.seq, h.runbytes
+    w.cpfrom, w.cpto = h.cpfrom, h.cps
     w.updated = math.max(w.updated, h.started)
   end
   return w

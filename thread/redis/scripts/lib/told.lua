@@ -31,13 +31,18 @@ local function tell(h, told, run, f)
   local batch, owner = land(h, f), 0
   local w = run ~= '' and run_of(run)
   if w and w.logfrom == 0 then
-    w.logfrom, w.logto, owner = batch.first, batch.last, w.number
+    w.logfrom, w.logto, w.logseq, w.bytes, owner = batch.first, batch.last, batch.seq, #batch.data, w.number
     put_run(w)
   end
   append(h, batch, owner, run)
   told[#told + 1] = run
   told[#told + 1] = batch.data
   return told
+end
+
+-- leave makes the thread due for removal if it was made for one stateless run.
+local function leave(h, w, at)
+  if w.leaves ~= 0 then h.expires, h.ttl = at, 'delete' end
 end
 
 -- dropped tells of a pending run that will never begin: at once, or, while another
