@@ -16,6 +16,7 @@ func TestSnippetsOfTheGuidesAreCompiledCode(t *testing.T) {
 	for guide, examples := range map[string]string{
 		"writing-agents.md": "../agent/example_*_test.go",
 		"api.md":            "../server/example_*_test.go",
+		"models.md":         "../agent/model/providers/example_*_test.go",
 	} {
 		files, err := filepath.Glob(examples)
 		require.NoError(t, err)

@@ -25,11 +25,11 @@ func (m *Model) stream(ctx context.Context, req model.Request, yield func(messag
 	if err != nil {
 		return &model.Error{Provider: provider, Message: err.Error(), Err: model.ErrNoKey}
 	}
-	call := wire.Begin(ctx, m.wire, key)
+	ctx, call := wire.Begin(ctx, m.wire, key)
 	defer call.End()
 
 	service := sdk.NewMessageService(m.sdkOptions(call, key)...)
-	answer := service.NewStreaming(call.Context(), body.MessageNewParams)
+	answer := service.NewStreaming(ctx, body.MessageNewParams)
 	defer answer.Close() //nolint:errcheck // nothing to be done about it
 
 	r := &reader{names: body.names}

@@ -23,14 +23,14 @@ func (m *Model) stream(ctx context.Context, req model.Request, yield func(messag
 	if err != nil {
 		return &model.Error{Provider: m.options.Provider, Message: err.Error(), Err: model.ErrNoKey}
 	}
-	call := wire.Begin(ctx, m.wire, key)
+	ctx, call := wire.Begin(ctx, m.wire, key)
 	defer call.End()
 
 	config := sdk.DefaultConfig(key)
 	config.BaseURL, config.OrgID = m.options.BaseURL, m.options.Organization
 	sent := &exchange{call: call, patches: body.patches, extra: m.options.Extra}
 	config.HTTPClient = sent
-	answer, err := sdk.NewClientWithConfig(config).CreateChatCompletionStream(call.Context(), body.ChatCompletionRequest)
+	answer, err := sdk.NewClientWithConfig(config).CreateChatCompletionStream(ctx, body.ChatCompletionRequest)
 	if err != nil {
 		return call.Fail(err)
 	}

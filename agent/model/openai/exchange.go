@@ -186,8 +186,9 @@ func errorIn(payload []byte) error {
 	var f struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(payload, &f) != nil || len(f.Error) == 0 || string(f.Error) == "null" {
-		return nil
+	err := json.Unmarshal(payload, &f)
+	if err != nil || len(f.Error) == 0 || string(f.Error) == "null" {
+		return nil //nolint:nilerr // whether it is a chunk is seen elsewhere
 	}
 	return wire.InStream(payload)
 }

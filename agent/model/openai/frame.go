@@ -59,9 +59,7 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 		Text     string  `json:"text"`
 		Thinking content `json:"thinking"`
 	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return nil // of a form that isn't text
-	}
+	_ = json.Unmarshal(raw, &parts) // another form isn't text
 	for _, p := range parts {
 		c.text += p.Text
 		c.thinking += p.Thinking.text

@@ -26,7 +26,7 @@ func (m *Model) request(in model.Request) (*request, error) {
 	r.Model, r.Stop, r.ReasoningEffort = o.Model, in.Stop, o.ReasoningEffort
 	r.Temperature, r.TopP = sendable(o.Temperature), sendable(o.TopP)
 	if o.LegacyMaxTokens {
-		r.MaxTokens = o.MaxTokens
+		r.MaxTokens = o.MaxTokens //nolint:staticcheck // only OpenAI's newer models have the other
 	} else {
 		r.MaxCompletionTokens = o.MaxTokens
 	}

@@ -25,10 +25,10 @@ import (
 	"github.com/parley-dev/parley/agent/model"
 )
 
-// ErrUnknownProvider: no provider has that name.
+// ErrUnknownProvider is the error for a provider that nobody registered.
 var ErrUnknownProvider = errors.New("providers: unknown provider")
 
-// ErrMalformedName: a name isn't of the form provider:name.
+// ErrMalformedName is the error for a name that isn't of the form provider:name.
 var ErrMalformedName = errors.New("providers: a model is named provider:name, as openai:gpt-5-mini")
 
 // Env is what models are made with. The zero Env is the process's environment

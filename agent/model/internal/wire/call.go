@@ -61,9 +61,10 @@ type Call struct {
 	answered bool // with a status that means success
 }
 
-// Begin starts the clock of an attempt. The caller must End it. The secrets are
+// Begin starts the clock of an attempt, and returns the context for the SDK,
+// which ends with the call or a timeout. The caller must End it. The secrets are
 // kept out of all errors.
-func Begin(ctx context.Context, c Config, secrets ...string) *Call {
+func Begin(ctx context.Context, c Config, secrets ...string) (context.Context, *Call) {
 	client := c.Client
 	if client == nil {
 		client = NewClient()
@@ -78,11 +79,8 @@ func Begin(ctx context.Context, c Config, secrets ...string) *Call {
 	call.ctx, call.cancel = context.WithCancelCause(ctx)
 	call.first = call.limit(call.limits.FirstToken, "no answer within %s")
 	call.total = call.limit(call.limits.Total, "not finished within %s")
-	return call
+	return call.ctx, call
 }
-
-// Context is the context for the SDK: it ends with the call or a timeout.
-func (c *Call) Context() context.Context { return c.ctx }
 
 // limit cancels the call after d, unless the timer is stopped. 0 is no limit.
 func (c *Call) limit(d time.Duration, text string) *time.Timer {

@@ -100,7 +100,7 @@ func TestCheckURL(t *testing.T) {
 
 func TestFailuresBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
-	call := Begin(t.Context(), Config{Provider: "p"}, "the-secret")
+	_, call := Begin(t.Context(), Config{Provider: "p"}, "the-secret")
 	defer call.End()
 	var e *model.Error
 	require.ErrorAs(t, call.Fail(errors.New("won't send the-secret")), &e)
@@ -120,11 +120,11 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 func TestTheCallersContextGoesFirst(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	call := Begin(ctx, Config{})
+	inner, call := Begin(ctx, Config{})
 	defer call.End()
 	cancel()
 	require.Equal(t, context.Canceled, call.Fail(errors.New("x")))
-	<-call.Context().Done()
+	<-inner.Done()
 }
 
 func TestConnectTimeout(t *testing.T) {
@@ -133,9 +133,9 @@ func TestConnectTimeout(t *testing.T) {
 		<-r.Context().Done() // never gets a connection
 		return nil, r.Context().Err()
 	})
-	call := Begin(t.Context(), Config{Provider: "p", Client: &http.Client{Transport: block}, Timeouts: model.Timeouts{Connect: time.Millisecond}})
+	ctx, call := Begin(t.Context(), Config{Provider: "p", Client: &http.Client{Transport: block}, Timeouts: model.Timeouts{Connect: time.Millisecond}})
 	defer call.End()
-	req, err := http.NewRequestWithContext(call.Context(), http.MethodPost, "http://x", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://x", nil)
 	require.NoError(t, err)
 	_, err = call.Do(req) //nolint:bodyclose // an error
 	require.Error(t, err)
@@ -152,9 +152,9 @@ func TestRedirectsDontCarryTheKeyAway(t *testing.T) {
 	t.Cleanup(thief.Close)
 	s := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(s.Close)
-	call := Begin(t.Context(), Config{Provider: "p"})
+	ctx, call := Begin(t.Context(), Config{Provider: "p"})
 	defer call.End()
-	req, err := http.NewRequestWithContext(call.Context(), http.MethodPost, s.URL, strings.NewReader("{}"))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader("{}"))
 	require.NoError(t, err)
 	_, err = call.Do(req) //nolint:bodyclose // an error
 	require.ErrorContains(t, err, "redirects")
