@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // DefaultRecursionLimit is the number of supersteps a run may make unless its
@@ -42,6 +43,7 @@ func (g *Graph) Run(ctx context.Context, exec Execution) (Outcome, error) {
 // run is what all graphs of one Graph.Run share.
 type run struct {
 	exec     *Execution
+	began    time.Time
 	cancel   context.CancelCauseFunc
 	metadata map[string]json.RawMessage // of root checkpoints
 
@@ -62,7 +64,7 @@ type run struct {
 }
 
 func newRun(exec *Execution, cancel context.CancelCauseFunc) *run {
-	return &run{exec: exec, cancel: cancel, metadata: checkpointMetadata(exec), open: map[string]bool{}, spoken: map[string]bool{}}
+	return &run{exec: exec, began: exec.Clock.Now(), cancel: cancel, metadata: checkpointMetadata(exec), open: map[string]bool{}, spoken: map[string]bool{}}
 }
 
 // rootInput says what the run begins with.

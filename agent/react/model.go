@@ -52,8 +52,9 @@ func (l *loop[S]) answered(ctx agent.Context, answer message.Message) (agent.Upd
 	}
 	messages := []message.Message{answer}
 	for _, bad := range answer.InvalidToolCalls { // the model gets to know, and can try again
-		if l.gate != nil && l.gate.Batch() && l.gate.Gates(bad.Name) {
-			continue // it is held for the reviewer, who may put it right (D-107)
+		held := l.gate != nil && l.gate.Batch() && l.gate.Gates(bad.Name) // for the reviewer, who may put it right (D-107)
+		if held || !l.loops() {
+			continue
 		}
 		call := message.NewToolCall(bad.ID, bad.Name, nil)
 		messages = append(messages, answerTo(answer, call, "Error: the arguments are not a JSON object: "+bad.Args+"\n Please fix your mistakes.", "error"))

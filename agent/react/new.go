@@ -158,7 +158,7 @@ func (l *loop[S]) graph() (*agent.Graph, error) {
 		switch {
 		case i+1 < len(chain):
 			l.lead(h, chain[i+1].name)
-		case hasTools || l.o.Response != nil:
+		case l.loops():
 			l.route(h)
 		default:
 			l.lead(h, l.exit)
@@ -178,6 +178,9 @@ func (l *loop[S]) graph() (*agent.Graph, error) {
 	}
 	return l.b.Compile()
 }
+
+// loops tells whether the model can be called again in a turn.
+func (l *loop[S]) loops() bool { return len(l.tools.Definitions()) > 0 || l.response != nil }
 
 // hooks lists the hook nodes.
 func (l *loop[S]) hooks() {

@@ -44,26 +44,25 @@ func (l *loop[S]) openTurn(ctx agent.Context, conversation message.List) (*turn,
 		return nil, err
 	}
 	t := held.Turn
-	if human := turnOf(conversation); human != t.Human {
+	if human, known := turnOf(conversation); known && human != t.Human {
 		t = turn{Human: human}
 	}
-	now := ctx.Now().UnixMilli()
 	if t.RunID != ctx.RunID() {
 		t.Before += t.Seen - t.Since
-		t.RunID, t.Since = ctx.RunID(), now
+		t.RunID, t.Since = ctx.RunID(), agent.RunBegan(ctx).UnixMilli()
 	}
-	t.Seen = now
+	t.Seen = ctx.Now().UnixMilli()
 	return &t, nil
 }
 
-// turnOf is the id of the human message that the agent answers.
-func turnOf(conversation message.List) string {
+// turnOf is the id of the human message that the agent answers; not known where that was summed up.
+func turnOf(conversation message.List) (id string, known bool) {
 	for _, m := range conversation.Backward() {
-		if m.Type == message.Human && !isSummary(m) {
-			return m.ID
+		if m.Type == message.Human {
+			return m.ID, !isSummary(m)
 		}
 	}
-	return ""
+	return "", true
 }
 
 // spending gathers what the model calls of a node take.
