@@ -3,6 +3,7 @@ package react
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/parley-dev/parley/agent"
@@ -110,21 +111,19 @@ func (s Summary) cut(conversation message.List) int {
 	return cut
 }
 
-// parts tells whether a cut before message i parts a call from one of its answers.
+// parts tells whether a cut before message i parts an answer from its call: the nearest one before
+// it, as ids may come again.
 func parts(all []message.Message, i int) bool {
-	behind := map[string]bool{}
-	for _, m := range all[i:] {
-		if m.Type == message.Tool {
-			behind[m.ToolCallID] = true
-		}
-	}
-	for _, m := range all[:i] {
-		if m.Type == message.Tool {
+	for j := i; j < len(all); j++ {
+		if all[j].Type != message.Tool {
 			continue
 		}
-		for _, c := range m.ToolCalls {
-			if behind[c.ID] {
-				return true
+		for at := j - 1; at >= 0; at-- {
+			if slices.ContainsFunc(all[at].ToolCalls, func(c message.ToolCall) bool { return c.ID == all[j].ToolCallID }) {
+				if at < i {
+					return true
+				}
+				break
 			}
 		}
 	}
