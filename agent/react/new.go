@@ -1,7 +1,6 @@
 package react
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -26,13 +25,6 @@ type loop[S Conversational] struct {
 	// entry is the node that a round of the loop begins with, exit the one that the turn ends with.
 	entry, exit string
 	callModel   ModelHandler
-}
-
-// hookNode is a hook as a node of the graph.
-type hookNode struct {
-	name    string
-	add     func()
-	canJump []Destination
 }
 
 // New compiles the agent's graph. Errors: no model, tools that tool.NewSet refuses, names
@@ -181,118 +173,3 @@ func (l *loop[S]) graph() (*agent.Graph, error) {
 
 // loops tells whether the model can be called again in a turn.
 func (l *loop[S]) loops() bool { return len(l.tools.Definitions()) > 0 || l.response != nil }
-
-// hooks lists the hook nodes.
-func (l *loop[S]) hooks() {
-	own := func(hooks []Hook[S]) []hookNode {
-		var all []hookNode
-		for _, h := range hooks {
-			all = append(all, hookNode{name: h.Name, add: func() { l.b.Node(h.Name, h.Run, l.named) }})
-		}
-		return all
-	}
-	of := func(suffix string, step func(Middleware) *Step) []hookNode {
-		var all []hookNode
-		for _, m := range l.o.Middleware {
-			if s := step(m); s != nil {
-				name := m.Name + "." + suffix
-				all = append(all, hookNode{name: name, canJump: s.CanJumpTo, add: func() { agent.NodeOf(l.b, name, l.stepNode(s), l.named) }})
-			}
-		}
-		return all
-	}
-	l.before = append(own(l.o.BeforeAgent), of("before_agent", func(m Middleware) *Step { return m.BeforeAgent })...)
-	l.preModel = of("before_model", func(m Middleware) *Step { return m.BeforeModel })
-	l.postModel = append(own(l.o.AfterModel), of("after_model", func(m Middleware) *Step { return m.AfterModel })...)
-	l.after = of("after_agent", func(m Middleware) *Step { return m.AfterAgent })
-	slices.Reverse(l.postModel)
-	slices.Reverse(l.after)
-	if l.gate != nil && l.gate.Batch() { // the last before the tools: what it shows is what no hook changes any more
-		l.postModel = append(l.postModel, hookNode{name: hitl.NodeName, add: func() {
-			agent.NodeOf(l.b, hitl.NodeName, func(ctx agent.Context, in stepInput) (agent.Update, error) {
-				return l.gate.AfterModel(ctx, in.Messages)
-			}, l.named)
-		}})
-	}
-}
-
-// lead leads from a hook to the next node, or where it jumps to.
-func (l *loop[S]) lead(h hookNode, next string) {
-	if len(h.canJump) == 0 {
-		l.b.Edge(h.name, next)
-		return
-	}
-	agent.BranchOf(l.b, h.name, func(ctx agent.Context, state json.RawMessage) ([]agent.Target, error) {
-		if targets, err := l.jumps(ctx, state); targets != nil || err != nil {
-			return targets, err
-		}
-		return []agent.Target{{Node: next}}, nil
-	}, append([]string{next}, l.landings(h, next)...)...)
-}
-
-// route leads from the last node behind the model to the tools, or to the end (spec/runtime.md 7.2).
-func (l *loop[S]) route(h hookNode) {
-	targets := []string{l.exit}
-	if len(l.tools.Definitions()) > 0 {
-		targets = []string{ToolsNode, l.exit}
-	}
-	if len(h.canJump) == 0 {
-		l.b.BranchTo(h.name, func(ctx agent.Context, s S) ([]agent.Target, error) { return l.afterModel(ctx, h.name, s) }, targets...)
-		return
-	}
-	agent.BranchOf(l.b, h.name, func(ctx agent.Context, state json.RawMessage) ([]agent.Target, error) {
-		if targets, err := l.jumps(ctx, state); targets != nil || err != nil {
-			return targets, err
-		}
-		s, err := decodeState[S](state)
-		if err != nil {
-			return nil, err
-		}
-		return l.afterModel(ctx, h.name, s)
-	}, append(targets, l.landings(h, targets...)...)...)
-}
-
-// landings are the nodes that a hook may jump to, but for those named already.
-func (l *loop[S]) landings(h hookNode, named ...string) []string {
-	nodes := map[Destination]string{ToModel: l.entry, ToTools: ToolsNode, ToEnd: l.exit}
-	var all []string
-	for _, to := range h.canJump {
-		if n := nodes[to]; n != "" && !slices.Contains(named, n) && !slices.Contains(all, n) {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
-// jumps leads where a hook has jumped to; nil when it has not.
-func (l *loop[S]) jumps(ctx agent.Context, state json.RawMessage) ([]agent.Target, error) {
-	var in jumpState
-	if err := json.Unmarshal(state, &in); err != nil {
-		return nil, fmt.Errorf("react: decode the state: %w", err)
-	}
-	switch in.JumpTo {
-	case ToModel:
-		return []agent.Target{{Node: l.entry}}, nil
-	case ToEnd:
-		return []agent.Target{{Node: l.exit}}, nil
-	case ToTools:
-		s, err := decodeState[S](state)
-		if err != nil {
-			return nil, err
-		}
-		_, open := currentCalls(ctx, s.Conversation())
-		if len(open) == 0 {
-			return []agent.Target{{Node: l.entry}}, nil
-		}
-		return l.callTasks(s, open)
-	}
-	return nil, nil
-}
-
-func decodeState[S any](raw json.RawMessage) (S, error) {
-	var s S
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return s, fmt.Errorf("react: decode the state: %w", err)
-	}
-	return s, nil
-}
