@@ -43,6 +43,9 @@ func (g *Graph) CheckCommand(_ context.Context, req ResumeRequest) (*ResumePlan,
 	if err != nil {
 		return nil, err
 	}
+	if err := g.checkAskers(req, answers); err != nil {
+		return nil, err
+	}
 	cmd := req.Command
 	w := updateWriter{g: g, taskID: NullTask}
 	var problems []string

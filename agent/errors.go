@@ -40,6 +40,8 @@ const (
 	AmbiguousResume     = "ambiguous_resume"
 	InvalidAnswer       = "invalid_answer"
 	EmptyCommand        = "empty_command"
+	// GraphChanged: the node that asked is no longer part of the agent.
+	GraphChanged = "graph_changed"
 )
 
 // ResumeError is a resume that can't be accepted; nothing was stored.

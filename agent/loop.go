@@ -146,6 +146,9 @@ func (l *loop) begin(ctx context.Context, in loopInput) *end {
 		l.announce(true)
 		return nil
 	}
+	if lost := l.g.lostTasks(t.Tasks); len(lost) > 0 {
+		return failed(l.g.errChanged(lost))
+	}
 	l.ch.seeAll(breakpointSeen)
 	l.tasks = l.g.plan(l.cp, l.ch)
 	l.announceAgain()

@@ -22,10 +22,10 @@ func SystemAssistantID(graphID string) string {
 	return uuid.NewSHA1(systemNamespace, []byte(graphID)).String()
 }
 
-// createSystemAssistants makes an assistant for each registered graph. Existing
+// createSystemAssistants makes an assistant for each of the graphs. Existing
 // ones get the configured defaults where these have changed.
-func (s *Service) createSystemAssistants(ctx context.Context) error {
-	for _, graphID := range s.graphs {
+func (s *Service) createSystemAssistants(ctx context.Context, graphs []string) error {
+	for _, graphID := range graphs {
 		want := s.systemAssistant(graphID)
 		err := s.store.CreateAssistant(ctx, want)
 		if err == nil {
@@ -104,7 +104,7 @@ func (s *Service) CreateAssistant(ctx context.Context, a Assistant, doNothing bo
 // Assistant resolves an assistant UUID or a graph id, which stands for the
 // graph's system assistant. Errors: *NotFoundError.
 func (s *Service) Assistant(ctx context.Context, idOrGraph string) (Assistant, error) {
-	if _, ok := s.agents[idOrGraph]; ok {
+	if _, ok := s.registry.Load().agents[idOrGraph]; ok {
 		return s.system(ctx, idOrGraph)
 	}
 	a, err := s.store.GetAssistant(ctx, idOrGraph)

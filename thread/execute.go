@@ -44,7 +44,9 @@ func (s *Service) carryOut(ctx context.Context, a *active, lost int) (err error)
 		}})
 	}
 	cfg := configOf(run)
-	graph, err := s.graph(ctx, run.GraphID, cfg)
+	agents := s.using()
+	defer agents.end()
+	graph, err := agents.graph(ctx, run.GraphID, cfg)
 	if err != nil && r.asked() == "" {
 		return s.endUnrun(ctx, a, agent.Outcome{Status: string(RunError), Err: agent.ErrorInfoOf(err)})
 	}

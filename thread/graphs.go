@@ -9,11 +9,7 @@ import (
 
 // graph returns a registered graph, compiled for a configuration. Errors: *NotFoundError.
 func (s *Service) graph(ctx context.Context, id string, cfg agent.Config) (*agent.Graph, error) {
-	a, ok := s.agents[id]
-	if !ok {
-		return nil, &NotFoundError{Kind: "graph", ID: id}
-	}
-	return a.Graph(ctx, cfg)
+	return s.registry.Load().graph(ctx, id, cfg)
 }
 
 // GraphOf returns the assistant's graph, compiled with its configuration. Errors: *NotFoundError.

@@ -25,7 +25,7 @@ func (s *Service) Start(ctx context.Context) error {
 	if s.loops.running {
 		return nil
 	}
-	if err := s.createSystemAssistants(ctx); err != nil {
+	if err := s.createSystemAssistants(ctx, s.Graphs()); err != nil {
 		return err
 	}
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-dev/parley/agent"
@@ -82,9 +84,8 @@ type Service struct {
 	publish Publisher
 	log     *slog.Logger
 	clock   agent.Clock
-	agents  map[string]agent.Agent
-	// graphs lists the graph ids in the order of Options.Agents.
-	graphs []string
+	// registry is the agents; ReplaceAgents puts others there.
+	registry atomic.Pointer[registry]
 
 	cache   *cache
 	waiters *waiters
@@ -110,15 +111,13 @@ func NewService(o Options) (*Service, error) {
 	o = withDefaults(o)
 	s := &Service{
 		opts: o, store: o.Store, publish: o.Publisher, log: o.Logger, clock: o.Clock,
-		agents: make(map[string]agent.Agent, len(o.Agents)), cache: newCache(o.CacheBytes), waiters: newWaiters(),
+		cache: newCache(o.CacheBytes), waiters: newWaiters(),
 	}
-	for _, a := range o.Agents {
-		if _, twice := s.agents[a.Name()]; twice {
-			return nil, fmt.Errorf("thread: two agents are named %q", a.Name())
-		}
-		s.agents[a.Name()] = a
-		s.graphs = append(s.graphs, a.Name())
+	agents, err := newRegistry(o.Agents)
+	if err != nil {
+		return nil, err
 	}
+	s.registry.Store(agents)
 	s.pool = newPool(s)
 	s.outbox = newOutbox(s)
 	s.crons = newCrons(s)
@@ -169,7 +168,7 @@ func withDefaults(o Options) Options {
 func (s *Service) Store() Store { return s.store }
 
 // Graphs lists the registered graph ids in their order of registration.
-func (s *Service) Graphs() []string { return append([]string(nil), s.graphs...) }
+func (s *Service) Graphs() []string { return slices.Clone(s.registry.Load().graphs) }
 
 // silent is the Publisher of a service that nobody listens to.
 type silent struct{}

@@ -16,7 +16,7 @@ type StateQuery struct {
 }
 
 // State returns the state; a Snapshot with an empty CheckpointID when there is
-// none. Errors: *NotFoundError (thread, graph).
+// none. Errors: *NotFoundError (thread).
 func (s *Service) State(ctx context.Context, threadID string, q StateQuery) (*agent.Snapshot, error) {
 	none := &agent.Snapshot{NS: q.CheckpointNS, State: agent.NewState(nil, nil)}
 	g, r, err := s.view(ctx, threadID, q.CheckpointNS)
@@ -70,13 +70,17 @@ func (s *Service) History(ctx context.Context, threadID string, q HistoryQuery) 
 }
 
 // view returns the graph that runs in a namespace of a thread, nil for one that a
-// node invoked by hand, and the thread's reader, nil when the thread has no graph.
+// node invoked by hand or that isn't registered any more, and the thread's reader,
+// nil when the thread has no graph.
 func (s *Service) view(ctx context.Context, threadID, ns string) (*agent.Graph, *reader, error) {
 	t, err := s.GetThread(ctx, threadID)
 	if err != nil {
 		return nil, nil, err
 	}
 	g, _, err := s.threadGraph(ctx, t)
+	if unregistered(err) {
+		return nil, s.reader(threadID), nil
+	}
 	if err != nil || g == nil {
 		return nil, nil, err
 	}
@@ -108,7 +112,7 @@ func (s *Service) Materialize(ctx context.Context, threadID, ns, checkpointID st
 }
 
 // checkpointGraph is the graph that made a checkpoint, nil for one that a node
-// invoked by hand; a thread may have had runs of several.
+// invoked by hand or that isn't registered any more; a thread may have had runs of several.
 func (s *Service) checkpointGraph(ctx context.Context, threadID string, cp *agent.Checkpoint) (*agent.Graph, error) {
 	t, err := s.GetThread(ctx, threadID)
 	if err != nil {
@@ -118,6 +122,9 @@ func (s *Service) checkpointGraph(ctx context.Context, threadID string, cp *agen
 		t.Metadata = merged(t.Metadata, Metadata{"graph_id": quoted(id)})
 	}
 	g, _, err := s.threadGraph(ctx, t)
+	if unregistered(err) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

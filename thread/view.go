@@ -3,7 +3,6 @@ package thread
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/parley-dev/parley/agent"
 )
@@ -19,17 +18,17 @@ type ThreadView struct {
 }
 
 // ViewThread adds values and interrupts, both of the newest root checkpoint. A
-// thread whose graph isn't registered any more is shown without them.
+// thread whose graph isn't registered any more is shown as far as its checkpoint speaks for itself.
 func (s *Service) ViewThread(ctx context.Context, t Thread) (ThreadView, error) {
 	v := ThreadView{Thread: t}
 	if !t.Ended || t.Head == "" {
 		return v, nil
 	}
 	g, _, err := s.threadGraph(ctx, t)
-	if errors.Is(err, ErrNotFound) || err == nil && g == nil {
+	if err == nil && g == nil {
 		return v, nil
 	}
-	if err != nil {
+	if err != nil && !unregistered(err) {
 		return v, err
 	}
 	r := s.reader(t.ID)
