@@ -66,7 +66,7 @@ func plain(d model.Tool, fn func(ctx CallContext) (any, error), opts []Option) T
 			case err != nil && ctx.Err() != nil:
 				return outcome{}, err // cut off: nothing is known of it
 			case err != nil && step.Err() != nil:
-				return failed(fmt.Errorf("%s did not end within %s; it isn't known whether it took effect", d.Name, o.timeout)), nil
+				return failed(fmt.Errorf("%s did not end within %s; it isn't known whether it took effect", d.Name, o.timeout)), nil //nolint:nilerr // it is in the outcome
 			case err != nil:
 				return failed(err), nil
 			}
