@@ -77,7 +77,7 @@ func (s *Store) storeAssistant(ctx context.Context, what string, a thread.Assist
 	if err != nil {
 		return a, err
 	}
-	r := s.eval(ctx, "assistant", s.keys.assistants(), what, a.ID, version, micros(orNow(a.CreatedAt)), micros(orNow(a.UpdatedAt)), doc)
+	r := s.eval(ctx, "assistant", s.keys.assistants(), newOp(), what, a.ID, version, micros(orNow(a.CreatedAt)), micros(orNow(a.UpdatedAt)), doc)
 	if r.err != nil {
 		return a, r.err
 	}
@@ -163,7 +163,7 @@ func (s *Store) AssistantVersions(ctx context.Context, id string, metadata threa
 
 // DeleteAssistant implements thread.Assistants.
 func (s *Store) DeleteAssistant(ctx context.Context, id string) error {
-	r := s.eval(ctx, "unassist", s.keys.assistants(), id)
+	r := s.eval(ctx, "unassist", append(s.keys.assistants(), s.keys.assistantsOp(newOp())), id)
 	if r.err == nil && r.status() == "GONE" {
 		return &thread.NotFoundError{Kind: notFoundAssistant, ID: id}
 	}

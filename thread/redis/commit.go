@@ -10,7 +10,7 @@ import (
 // Commit implements thread.Runs: one round trip; a commit that ends the run takes
 // another one for what is derived.
 func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (told []thread.Entry, err error) {
-	args := []any{l.Token, l.RunID, c.ID, s.keys.threadChannel(l.ThreadID), s.origin}
+	args := []any{newOp(), l.Token, l.RunID, c.ID, s.keys.threadChannel(l.ThreadID), s.origin}
 	args = append(args, checkpointArgs(c.Checkpoints)...)
 	args = append(args, taskArgs(c.Tasks)...)
 	args = append(args, len(c.Steps))
@@ -30,8 +30,7 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 	if r.err != nil {
 		return nil, r.err
 	}
-	status := r.status()
-	if r.err != nil || c.Finish == nil || status == "REPEAT" {
+	if r.status(); r.err != nil || c.Finish == nil {
 		return nil, fenced(r.err, l)
 	}
 	w := readRow(l.ThreadID, &r)

@@ -10,13 +10,19 @@ import (
 	"github.com/parley-dev/parley/thread"
 )
 
+// cron runs one of the script's transitions.
+func (s *Store) cron(ctx context.Context, args ...any) reply {
+	op := newOp()
+	return s.eval(ctx, "cron", append(s.keys.crons(), s.keys.cronsOp(op)), append([]any{op}, args...)...)
+}
+
 // PutCron implements thread.Crons.
 func (s *Store) PutCron(ctx context.Context, c thread.Cron) error {
 	doc, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	r := s.eval(ctx, "cron", s.keys.crons(), "put", c.ID, micros(c.NextRun), c.Enabled, doc)
+	r := s.cron(ctx, "put", c.ID, micros(c.NextRun), c.Enabled, doc)
 	return r.err
 }
 
@@ -52,7 +58,7 @@ func (s *Store) GetCron(ctx context.Context, id string) (thread.Cron, error) {
 
 // DeleteCron implements thread.Crons.
 func (s *Store) DeleteCron(ctx context.Context, id string) error {
-	r := s.eval(ctx, "cron", s.keys.crons(), "delete", id)
+	r := s.cron(ctx, "delete", id)
 	if r.err == nil && r.status() == "GONE" {
 		return &thread.NotFoundError{Kind: notFoundCron, ID: id}
 	}
@@ -116,7 +122,7 @@ func sortCrons(list []thread.Cron, by string, asc bool) {
 
 // FireCron implements thread.Crons.
 func (s *Store) FireCron(ctx context.Context, id string, due, next time.Time) (bool, error) {
-	r := s.eval(ctx, "cron", s.keys.crons(), "fire", id, micros(due), micros(next))
+	r := s.cron(ctx, "fire", id, micros(due), micros(next))
 	if r.err != nil {
 		return false, r.err
 	}

@@ -118,6 +118,12 @@ func (k keys) assistants() []string {
 	return []string{tag + "current", tag + "versions"}
 }
 
+// assistantsOp notes for a minute that an assistant was deleted by an operation.
+func (k keys) assistantsOp(op string) string { return k.prefix + "{assistants}:deleted:" + op }
+
+// cronsOp is assistantsOp of crons.
+func (k keys) cronsOp(op string) string { return k.prefix + "{crons}:deleted:" + op }
+
 // crons lists the keys of crons: their rows, and when they fire next.
 func (k keys) crons() []string {
 	tag := k.prefix + "{crons}:"

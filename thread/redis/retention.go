@@ -28,7 +28,7 @@ func (s *Store) ExpireLogs(ctx context.Context, before time.Time, limit int) (n 
 }
 
 func (s *Store) expireLogs(ctx context.Context, id string, before time.Time, limit int) (int, error) {
-	r := s.eval(ctx, "expire", s.keys.thread(id), micros(before), limit, thread.MaxSnapshot)
+	r := s.eval(ctx, "expire", s.keys.thread(id), newOp(), micros(before), limit, thread.MaxSnapshot)
 	if r.err != nil {
 		return 0, r.err
 	}

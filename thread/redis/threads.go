@@ -114,21 +114,27 @@ func (s *Store) patch(ctx context.Context, id string, p thread.ThreadPatch) (w r
 	return s.change(ctx, id, "patch", append(args, micros(p.At)), derived{metadata: mv != 0})
 }
 
-// DeleteThread implements thread.Threads.
+// DeleteThread implements thread.Threads. That the thread is gone although it was
+// there a moment ago means that it is deleted: perhaps by this call, whose reply was lost.
 func (s *Store) DeleteThread(ctx context.Context, id string) error {
 	mark := newMark(id, "")
-	if err := s.evalAll(ctx, s.marking(id, mark)); err != nil {
+	prior := &call{script: "prior", keys: s.keys.thread(id)}
+	if err := s.evalAll(ctx, s.marking(id, mark), prior); err != nil {
 		return err
 	}
-	r := s.eval(ctx, "delete", s.keys.thread(id), s.keys.threadChannel(id), s.origin)
-	if r.err != nil {
-		return r.err
-	}
-	if r.status() == "GONE" {
+	if prior.reply.status() == "GONE" {
 		s.unmark(ctx, id, mark)
 		return noThread(id)
 	}
-	version, runs := r.int(), r.inner()
+	runs := prior.reply.inner()
+	r := s.eval(ctx, "delete", prior.keys, s.keys.threadChannel(id), s.origin)
+	if r.err != nil {
+		return r.err
+	}
+	status, version := r.status(), r.int()
+	if status == "OK" {
+		runs = r.inner()
+	}
 	if r.err != nil {
 		return r.err
 	}

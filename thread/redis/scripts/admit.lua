@@ -54,7 +54,8 @@ if exists then
   local first = run_of(run.id)
   if first and first.op == op then -- the reply was lost
     local held = claim and h.running == first.number and h.op == op
-    return { 'OK', told_run(present(h, first)), row(h), '0', held and told_lease(h) or {}, {}, {} }
+    local kept = h.op == op and result_of(h) or {}
+    return { 'OK', told_run(present(h, first)), row(h), kept[1] or '0', held and told_lease(h) or {}, kept[2] or {}, kept[3] or {} }
   end
   if key ~= '' then
     local id, expires = string.match(redis.call('HGET', IDEMPOTENT, key) or '', '^(.*) (%d+)$')
@@ -155,7 +156,8 @@ if key ~= '' then
   forget_keys(at)
   redis.call('HSET', IDEMPOTENT, key, w.id .. ' ' .. int(at + life))
 end
-h.updated, h.op = at, op
+h.updated = at
+done(h, op, (not exists or #cancelled > 0) and { exists and '0' or '1', cancelled, told } or nil)
 settle(h)
 local admitted = told_run(w)
 local held = {}

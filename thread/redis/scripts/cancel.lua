@@ -9,6 +9,10 @@ local op = text()
 take_channel()
 local id, action, given, null_task, floating, control = text(), text(), number(), text(), take_floating(), text()
 local h = load(ALL)
+if h and h.op == op and h.kept ~= 0 then -- the reply was lost
+  local kept = result_of(h)
+  return { 'OK', kept[1], row(h), kept[2] }
+end
 local w = h and run_of(id)
 if not w then return { 'GONE' } end
 local present_at = now()
@@ -24,7 +28,7 @@ else
   seen = cancel_pending(h, told, w, action, at, floating, null_task)
 end
 settle(h)
-h.op = op
+done(h, op, w.status ~= RUNNING and { seen, told } or nil)
 changed(h, present_at)
 save(h)
 return { 'OK', seen, row(h), told }

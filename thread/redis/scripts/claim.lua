@@ -33,7 +33,7 @@ else
   h.attempt = h.attempt + 1
   lease(h, c, at)
 end
-h.op = op
+done(h, op)
 changed(h, at)
 save(h)
 return { 'OK', told_run(present(h, run_of(h.runid))), row(h), told_lease(h) }

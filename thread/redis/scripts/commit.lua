@@ -1,11 +1,11 @@
 -- Stores one transition of a leased run; with a finish, its end.
 -- KEYS: all of the thread.
--- ARGV: token, run id, commit id, channel, origin, n checkpoints, n task records,
+-- ARGV: op, token, run id, commit id, channel, origin, n checkpoints, n task records,
 --   n steps (origin, member, document), log batch, finish.
--- Result: {'OK'}; with a finish {'OK', row, told}; {'REPEAT'}; {'CONFLICT', why}; {'FENCED'}.
+-- Result: {'OK'}; with a finish {'OK', row, told}; {'REPEAT'}, with a finish {'REPEAT', row, told}, of which told is empty unless the reply to this op was lost; {'CONFLICT', why}; {'FENCED'}.
 --!use finish
 --!use clock
-local token, run, id = number(), text(), text()
+local op, token, run, id = text(), number(), text(), text()
 take_channel()
 local checkpoints, tasks, steps = take_checkpoints(), take_tasks(), {}
 for i = 1, number() do steps[i] = { origin = text(), member = text(), doc = text() } end
@@ -23,10 +23,10 @@ end
 local h = load(f and ALL or STEP)
 if not owned(h, token) then
   local w = h and run_of(run)
-  if w and w.status > RUNNING and repeats(w.commit) then return { 'REPEAT' } end
+  if w and w.status > RUNNING and repeats(w.commit) then return { 'REPEAT', f and row(h), f and h.op == op and result_of(h)[1] or {} } end
   return { 'FENCED' }
 end
-if repeats(h.commit) then return { 'REPEAT' } end
+if repeats(h.commit) then return { 'REPEAT', f and row(h), {} } end
 local why = refused(h, checkpoints, true)
 if why then return { 'CONFLICT', why } end
 local place_of = batch and fits(h, batch)
@@ -47,6 +47,7 @@ if not f then
 end
 h.npos, h.nseq = h.pos + 1, h.seq + 1 -- back from the reserved range
 local told = finish(h, f, id)
+done(h, op, #told > 0 and { told } or nil)
 changed(h, at)
 save(h)
 return { 'OK', row(h), told }

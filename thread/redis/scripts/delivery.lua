@@ -17,7 +17,7 @@ else
   d.due, d.attempt, d.error = due, d.attempt + 1, why
   redis.call('HSET', OUTBOX, id, cmsgpack.pack(d))
 end
-h.op = op
+done(h, op)
 changed(h, now())
 save(h)
 return { 'OK', row(h) }

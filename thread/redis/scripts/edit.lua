@@ -31,7 +31,8 @@ for i, t in ipairs(tasks) do
 end
 local pos, seq = h.npos, h.nseq
 if floating then append(h, land(h, floating), 0, '', first) end
-h.ended, h.updated, h.op = 1, at, op
+h.ended, h.updated = 1, at
+done(h, op)
 changed(h, present_at)
 save(h)
 return { 'OK', row(h), int(pos), int(seq) }

@@ -16,7 +16,7 @@ local batch = land(h, last)
 append(h, batch, h.running, h.runid)
 local told = { h.runid, batch.data }
 for i, v in ipairs(finish(h, f, '')) do told[#told + 1] = v end
-h.op = op
+done(h, op)
 changed(h, at)
 save(h)
 return { 'OK', row(h), told }

@@ -22,7 +22,7 @@ local strategy, ttl = flag(), text()
 if strategy then h.ttl = ttl end
 local updated = number()
 h.updated = updated > 0 and updated or at
-h.op = op
+done(h, op)
 changed(h, at)
 save(h)
 return { 'OK', row(h) }

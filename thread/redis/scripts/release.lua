@@ -10,7 +10,8 @@ if h and h.op == op then return { 'OK', row(h) } end
 if not owned(h, token) then return { 'FENCED' } end
 local at = now()
 h.token = h.token + 1
-h.released, h.worker, h.due, h.op = 1, '', at, op
+h.released, h.worker, h.due = 1, '', at
+done(h, op)
 changed(h, at)
 save(h)
 return { 'OK', row(h) }

@@ -9,7 +9,7 @@ local op = text()
 take_channel()
 local id, null_task, ended, unbegun = text(), text(), take_floating(), take_floating()
 local h = load(ALL)
-if h and h.op == op then return { 'OK', row(h), {}, '1' } end
+if h and h.op == op then return { 'OK', row(h), result_of(h)[1] or {}, '1' } end
 local w = h and run_of(id)
 if not w then return { 'GONE' } end
 local at, told, ended_one = now(), {}, false
@@ -31,7 +31,8 @@ else -- answers that an ended run brought stay accepted
   if h.head ~= head and h.open == 0 then h.rest = IDLE end
   drop_run(w)
 end
-h.updated, h.op = at, op
+h.updated = at
+done(h, op, #told > 0 and { told } or nil)
 settle(h)
 changed(h, at)
 save(h)

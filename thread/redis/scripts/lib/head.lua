@@ -14,7 +14,7 @@ local STEP = { 'created', 'op', 'running', 'runid', 'token', 'head', 'gen', 'nse
 local ALL = { 'created', -- when the thread was created: it exists
   'temp', 'expires', 'ttl',
   'v', 'mv',             -- versions of what is derived from the head, and of metadata and configuration
-  'op',                  -- the transition that was stored last, so that its repetition is known
+  'op', 'kept',          -- the transition that was stored last, so that its repetition is known; whether its result is kept
   'epoch',               -- of the server that gave the last numbers
   'status', 'rest',      -- rest: the status when nothing is inflight
   'updated', 'supdated', -- supdated: of the state
@@ -85,6 +85,24 @@ end
 -- changed counts a change of what is derived. Versions follow the clock, so that
 -- those of a thread that takes a deleted one's id are higher.
 local function changed(h, at) h.v = math.max(h.v + 1, at) end
+
+-- done notes a transition, and what its repetition is told that can't be read from
+-- the thread; nil for nothing.
+local function done(h, op, result)
+  h.op = op
+  if result then
+    redis.call('HSET', DETAILS, 'result', cmsgpack.pack(result))
+    h.kept = 1
+  elseif h.kept ~= 0 then
+    redis.call('HDEL', DETAILS, 'result')
+    h.kept = 0
+  end
+end
+
+-- result_of is what done kept; an empty list for nothing.
+local function result_of(h)
+  return h.kept ~= 0 and cmsgpack.unpack(redis.call('HGET', DETAILS, 'result')) or {}
+end
 
 -- above compares identifiers byte by byte; Lua's own order is the locale's.
 local function above(a, b)
