@@ -170,6 +170,12 @@ func (s *Service) Store() Store { return s.store }
 // Graphs lists the registered graph ids in their order of registration.
 func (s *Service) Graphs() []string { return slices.Clone(s.registry.Load().graphs) }
 
+// Agent is the registered agent of that name; false when there is none.
+func (s *Service) Agent(name string) (agent.Agent, bool) {
+	a, ok := s.registry.Load().agents[name]
+	return a, ok
+}
+
 // silent is the Publisher of a service that nobody listens to.
 type silent struct{}
 

@@ -80,11 +80,20 @@ func (a *Agents) List() []agent.Agent {
 	var list []agent.Agent
 	for _, name := range a.names {
 		if !a.manifest.Agents[name].Internal {
-			list = append(list, a.all[name])
+			list = append(list, &described{a.all[name], a.manifest.Agents[name].Description})
 		}
 	}
 	return list
 }
+
+// described is an agent that says what it is for.
+type described struct {
+	agent.Agent
+	description string
+}
+
+// Description is what the file says of the agent; "" for nothing.
+func (d *described) Description() string { return d.description }
 
 // Close lets go of the connections to MCP servers; they end with the last agents that have them.
 func (a *Agents) Close() error { return a.servers.release() }

@@ -71,13 +71,13 @@ func (c *checker) prompt(at, name string, a Agent) {
 		c.d.atKey(at+"/prompt_file", "an agent has a prompt or a prompt_file, not both")
 	default:
 		file := c.m.inside(a.PromptFile)
+		c.d.files = append(c.d.files, file)
 		b, err := readFile(file)
 		if err != nil {
 			c.d.at(at+"/prompt_file", strings.TrimPrefix(err.Error(), "manifest: "))
 			return
 		}
 		text = string(b)
-		c.m.files = append(c.m.files, file)
 	}
 	c.m.prompts[name] = strings.TrimSpace(text)
 }

@@ -27,6 +27,8 @@ type document struct {
 	bad map[string]bool
 	// secrets are texts that must not be shown.
 	secrets []string
+	// files are those that were looked at, this one first.
+	files []string
 }
 
 // located is a value with its places: its own, and that of its key in a mapping.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +38,29 @@ func (f Fault) String() string {
 }
 
 // Error is all that is wrong with a file.
-type Error struct{ Faults []Fault }
+type Error struct {
+	Faults []Fault
+	// Files are those that were looked at: a change of one of them may put it right.
+	Files []string
+}
+
+// Faults are the mistakes that an error tells of; none if it is of another kind.
+func Faults(err error) []Fault {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Faults
+	}
+	return nil
+}
+
+// FilesOf are the files that an error tells of.
+func FilesOf(err error) []string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Files
+	}
+	return nil
+}
 
 // Error lists the faults in the order of the file, each with its excerpt.
 func (e *Error) Error() string {
@@ -115,7 +138,7 @@ func (d *document) err() error {
 			f.Excerpt = d.hide(excerpt(d.source, f.Line, f.Column))
 		}
 	}
-	return &Error{Faults: faults}
+	return &Error{Faults: faults, Files: slices.Clone(d.files)}
 }
 
 // secret keeps a text that seems to be a key out of what is shown.

@@ -24,7 +24,6 @@ type Manifest struct {
 	doc     *document
 	lookup  func(name string) (string, bool)
 	prompts map[string]string // by agent
-	files   []string
 }
 
 // maxFile is the greatest size of a file in bytes, of prompt files too.
@@ -50,6 +49,7 @@ func Parse(path string, source []byte, o Options) (*Manifest, error) {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
 	d := readDocument(path, source)
+	d.files = []string{absolute}
 	if d.raw == nil {
 		return nil, d.err()
 	}
@@ -66,7 +66,7 @@ func Parse(path string, source []byte, o Options) (*Manifest, error) {
 	}
 	m := &Manifest{
 		File: *f, Path: path, Dir: filepath.Dir(absolute),
-		doc: d, lookup: o.Lookup, prompts: map[string]string{}, files: []string{absolute},
+		doc: d, lookup: o.Lookup, prompts: map[string]string{},
 	}
 	(&checker{m: m, d: d, f: f}).check()
 	if err := d.err(); err != nil {
@@ -76,7 +76,7 @@ func Parse(path string, source []byte, o Options) (*Manifest, error) {
 }
 
 // Files are the files that were read, the manifest first: when one changes, so may the agents.
-func (m *Manifest) Files() []string { return slices.Clone(m.files) }
+func (m *Manifest) Files() []string { return slices.Clone(m.doc.files) }
 
 // names are the keys of a top-level mapping, in the order of the file.
 func (d *document) names(property string) []string {
