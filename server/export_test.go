@@ -14,3 +14,6 @@ func (s *Server) Routes() []Route {
 
 // RunCommandLine is Main without its exit.
 var RunCommandLine = run
+
+// ServeMCPOver speaks MCP over two streams.
+var ServeMCPOver = (*Server).serveMCPOver

@@ -6,19 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
 )
 
-// Main is the command line of a program that serves agents: serve and version.
+// Main is the command line of a program that serves agents: serve, mcp, agents and version.
 // It does not return. A program with agents of its own calls it from main:
 //
 //	func main() { server.Main(server.Options{Agents: []agent.Agent{refund, support}}) }
@@ -31,6 +31,8 @@ func Main(o Options) {
 // commandLine are the commands and their flags.
 type commandLine struct {
 	Serve   serveCommand   `cmd:"" help:"Serve agents over HTTP."`
+	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer agents to an MCP host that starts this program: MCP over standard input and output."`
+	Agents  agentsCommand  `cmd:"" help:"Work on files of agents."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -106,26 +108,22 @@ type serveCommand struct {
 	Data      string   `help:"Directory of the data. Default: ${data}." type:"path" env:"PARLEY_DATA"`
 	Ephemeral bool     `help:"Keep everything in memory; nothing survives the end." env:"PARLEY_EPHEMERAL"`
 	Agents    []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
+	Config    string   `help:"File of agents to serve (YAML); it is read again when it changes." env:"PARLEY_CONFIG" placeholder:"FILE"`
+	MCP       bool     `name:"mcp" help:"Offer the agents to MCP hosts, too, at /mcp." env:"PARLEY_MCP"`
 }
 
 // Run implements the command.
 func (cmd serveCommand) Run(env *environment) error {
-	if err := cmd.resolve(); err != nil {
-		return err
-	}
-	o, err := chooseSets(env.options, cmd.Agents)
+	o, err := cmd.options(env)
 	if err != nil {
 		return err
 	}
-	if cmd.Data != "" {
-		o.DataDir, o.Ephemeral = cmd.Data, false
-	}
-	o.Ephemeral = o.Ephemeral || cmd.Ephemeral
-	if err := defaultsFromEnv(&o); err != nil {
+	o.Logger = env.logger()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	file, err := configure(ctx, env, cmd.Config, &o)
+	if err != nil {
 		return err
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	a := env.address
 	if cmd.Host != nil {
@@ -133,13 +131,32 @@ func (cmd serveCommand) Run(env *environment) error {
 	}
 	l, taken, err := listen(a.host, cmp.Or(cmd.Port, a.port))
 	if err != nil {
-		return err
+		return errors.Join(err, file.close())
 	}
 	s, err := New(o)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return errors.Join(err, l.Close(), file.close())
 	}
-	return serve(env, s, l, o, taken)
+	return serve(ctx, stop, env, &served{Server: s, listener: l, options: o, file: file, taken: taken})
+}
+
+// options are the program's, as the flags and the environment change them.
+func (cmd serveCommand) options(env *environment) (Options, error) {
+	if err := cmd.resolve(); err != nil {
+		return Options{}, err
+	}
+	o, err := chooseSets(env.options, cmd.Agents, cmd.Config == "")
+	if err != nil {
+		return o, err
+	}
+	if cmd.Data != "" {
+		o.DataDir, o.Ephemeral = cmd.Data, false
+	}
+	o.Ephemeral = o.Ephemeral || cmd.Ephemeral
+	if cmd.MCP && o.MCP == nil {
+		o.MCP = &MCP{}
+	}
+	return o, defaultsFromEnv(&o)
 }
 
 // resolve decides between --data and --ephemeral: a flag wins over the other's environment variable.
@@ -156,23 +173,32 @@ func (cmd *serveCommand) resolve() error {
 	return nil
 }
 
-// serve runs until a signal asks for the end.
-func serve(env *environment, s *Server, l net.Listener, o Options, taken bool) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	text := fmt.Sprintf("Parley listens on http://%s (%s)\n", browsable(l.Addr()), describe(o))
-	if taken {
+// served is a server with what the command line knows of it.
+type served struct {
+	*Server
+	listener net.Listener
+	options  Options
+	file     *configured // nil without --config
+	taken    bool        // the default port wasn't free
+}
+
+// serve runs until a signal ends ctx; stop then lets a second signal kill.
+func serve(ctx context.Context, stop func(), env *environment, s *served) error {
+	text := fmt.Sprintf("Parley listens on http://%s (%s)\n", browsable(s.listener.Addr()), describe(s.options))
+	if s.taken {
 		text = fmt.Sprintf("Port %d is taken: %s", defaultPort, text)
 	}
 	if _, err := io.WriteString(env.stdout, text); err != nil {
 		s.log.Warn("address not printed", "error", err)
 	}
-	kept := make(chan struct{})
+	var kept sync.WaitGroup
 	keeping, stopKeeping := context.WithCancel(context.Background())
-	go func() { defer close(kept); keepMemory(keeping) }()
-	defer func() { stopKeeping(); <-kept }()
+	kept.Go(func() { keepMemory(keeping) })
+	if s.file != nil {
+		kept.Go(func() { s.file.keep(keeping, s.Server) })
+	}
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
+	go func() { served <- s.Serve(s.listener) }()
 	var failure error
 	running := true
 	select {
@@ -181,13 +207,15 @@ func serve(env *environment, s *Server, l net.Listener, o Options, taken bool) e
 	case <-ctx.Done():
 		stop() // a second signal kills
 	}
-	grace, cancel := context.WithTimeout(context.Background(), cmp.Or(o.ShutdownGrace, 5*time.Second))
+	stopKeeping()
+	kept.Wait()
+	grace, cancel := context.WithTimeout(context.Background(), cmp.Or(s.options.ShutdownGrace, 5*time.Second))
 	defer cancel()
 	failure = errors.Join(failure, s.Shutdown(grace))
 	if running {
 		failure = errors.Join(failure, <-served)
 	}
-	return failure
+	return errors.Join(failure, s.file.close())
 }
 
 // describe says what is served, and where its data lies.

@@ -30,7 +30,7 @@ var parameter = regexp.MustCompile(`:(\w+)`)
 
 func TestOpenAPIAndRouterAgree(t *testing.T) {
 	t.Parallel()
-	o := server.Options{Truncate: true, UI: map[string]server.UI{"x": {}}}
+	o := server.Options{Truncate: true, UI: map[string]server.UI{"x": {}}, MCP: &server.MCP{}}
 	doc := document(t, serveTest(t, o))
 	var described []string
 	for path, item := range doc.Paths.Map() {

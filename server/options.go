@@ -56,6 +56,8 @@ type Options struct {
 	PublicRoutes bool
 	// Middleware wraps every route; the first is the outermost.
 	Middleware []echo.MiddlewareFunc
+	// MCP offers the agents to hosts of the Model Context Protocol, at /mcp. Default: off.
+	MCP *MCP
 	// UI are user interface bundles by name, served under /ui/{name}.
 	UI map[string]UI
 

@@ -90,6 +90,9 @@ func (s *Server) routes() []route {
 	if len(s.opts.UI) > 0 {
 		list = append(list, route{post, "/ui/:agent", s.uiEntry}, route{get, "/ui/:agent/*", s.uiFile})
 	}
+	if s.opts.MCP != nil {
+		list = append(list, route{post, mcpPath, s.serveMCP}, route{get, mcpPath, s.noMCPStream}, route{del, mcpPath, s.noMCPStream})
+	}
 	if s.opts.Truncate {
 		list = append(list, route{post, "/internal/truncate", s.truncate})
 	}

@@ -41,6 +41,9 @@ type Server struct {
 	cors    *cors
 	sockets sockets
 
+	mcpHandler http.Handler // nil without Options.MCP
+	mcpEcho    *echo.Echo   // makes contexts for calls that outlive their request
+
 	// life ends when the server begins to shut down: streams and waits end with it.
 	life      context.Context //nolint:containedctx // the server's own lifetime, not a request's
 	endLife   context.CancelFunc
@@ -90,6 +93,12 @@ func New(o Options) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.store.Close())
 	}
 	s.hub.SetSource(source{s.svc})
+	if o.MCP != nil {
+		s.mcpHandler, s.mcpEcho = s.newMCPHandler(), echo.New()
+		if err := s.checkMCP(); err != nil {
+			return nil, errors.Join(err, s.runs.Close(context.Background()), s.store.Close())
+		}
+	}
 	s.handler = s.recover(s.cors.wrap(s.measure(s.serveOpened(s.router()))))
 	s.http = &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: s.limits.Idle,
