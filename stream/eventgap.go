@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/stream/frame"
@@ -22,6 +22,46 @@ type synthetic struct {
 	runID string
 	event agent.Event
 	state *agent.State
+}
+
+// noticeLabel is the label of a gap signal.
+var noticeLabel = frame.Label{Channel: uint16(protocol.Custom), Name: GapName}
+
+// noticeEvent says that the events from..to are lost.
+func noticeEvent(from, to, at int64) agent.Event {
+	value, err := json.Marshal(map[string]any{"name": GapName, "payload": map[string]int64{"from": from, "to": to}})
+	if err != nil { // numbers always marshal
+		panic(err)
+	}
+	return agent.Event{Kind: agent.CustomWritten, At: at, Payload: agent.Custom{Value: value}}
+}
+
+// cutNotice is the gap signal before the snapshot at the start of the log, if the
+// replay has just come to it and the client misses events; it lets the snapshot
+// pass, whatever the client's cursor is.
+func (r *eventReader) cutNotice() (f frame.Frame, ok bool) {
+	cut := r.past.cut
+	if r.past.cut = nil; cut == nil {
+		return f, false
+	}
+	r.seq = min(r.seq, cut.free)
+	from := max(r.last, r.cursor) + 1
+	if from > cut.to || !r.filters.Passes(&noticeLabel) {
+		return f, false
+	}
+	project := protocol.New(r.track.options)
+	project.Skip(-1)
+	return project.Synthesize(thread.Entry{Seq: cut.free, Event: noticeEvent(from, cut.to, cut.at)}, "gap", nil)
+}
+
+// prepend puts a frame before those that pass has returned.
+func (r *eventReader) prepend(f frame.Frame, frames []frame.Frame) []frame.Frame {
+	if r.lent == nil {
+		r.lent = frameLists.Get().(*[]frame.Frame)
+		*r.lent = append((*r.lent)[:0], frames...)
+	}
+	*r.lent = slices.Insert(*r.lent, 0, f)
+	return *r.lent
 }
 
 // gapFrames are what a reader gets in place of the lost events from..to: a custom
@@ -42,11 +82,7 @@ func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]fr
 	if len(heads) > 0 {
 		at = heads[0].At.UnixMilli()
 	}
-	notice, err := json.Marshal(map[string]any{"name": GapName, "payload": map[string]int64{"from": from, "to": to}})
-	if err != nil { // numbers always marshal
-		panic(err)
-	}
-	all := []synthetic{{name: "gap", event: agent.Event{Kind: agent.CustomWritten, At: at, Payload: agent.Custom{Value: notice}}}}
+	all := []synthetic{{name: "gap", event: noticeEvent(from, to, at)}}
 	for i := range heads {
 		h := &heads[i]
 		all = append(all,
@@ -55,8 +91,8 @@ func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]fr
 	}
 	if run != nil {
 		all = append(all,
-			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunStarted, At: begun(run).UnixMilli(), Payload: agent.RunStart{GraphID: run.GraphID}}},
-			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunFinished, At: run.EndedAt.UnixMilli(), Payload: finishOf(run)}})
+			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunStarted, At: run.Began().UnixMilli(), Payload: agent.RunStart{GraphID: run.GraphID}}},
+			synthetic{name: run.ID, runID: run.ID, event: agent.Event{Kind: agent.RunFinished, At: run.EndedAt.UnixMilli(), Payload: run.End()}})
 	}
 	project := protocol.New(r.track.options)
 	project.Skip(-1)
@@ -94,25 +130,4 @@ func (r *eventReader) newestRun(ctx context.Context) (*thread.Run, error) {
 		return nil, fmt.Errorf("stream: runs of thread %s: %w", r.track.log.threadID, err)
 	}
 	return &run, nil
-}
-
-// begun is when the events of a run begin: one that was dropped before it began
-// says all that it says at its end.
-func begun(run *thread.Run) time.Time {
-	if run.StartedAt.IsZero() {
-		return run.EndedAt
-	}
-	return run.StartedAt
-}
-
-// finishOf is how a run ended, as its row tells.
-func finishOf(run *thread.Run) agent.RunFinish {
-	f := agent.RunFinish{GraphID: run.GraphID, Status: string(run.Status)}
-	switch run.Status {
-	case thread.RunSuccess:
-		f.Suspended = run.Suspended
-	case thread.RunError, thread.RunTimeout:
-		f.Status, f.Error = string(thread.RunError), rowFailure(*run)
-	}
-	return f
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/stream/protocol"
+	"github.com/parley-dev/parley/thread"
 )
 
 // eventHistory is a reader's own replay of a thread from the log, with the frames
@@ -15,7 +16,8 @@ type eventHistory struct {
 	states  stateCache
 	pos     int64 // of the last entry that was folded; at first that of the reader
 	begun   bool
-	done    bool // the log has no more
+	done    bool      // the log has no more
+	cut     *logStart // the log began behind pos, as next found out just now
 	frames  []frame.Frame
 }
 
@@ -40,6 +42,9 @@ func (h *eventHistory) next(ctx context.Context) ([]frame.Frame, error) {
 		h.begun = true
 	}
 	entries, err := h.log.read(ctx, h.pos, logBatch)
+	if err == nil && len(entries) > 0 && entries[0].Snapshot {
+		entries, err = h.restart(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +67,26 @@ func (h *eventHistory) next(ctx context.Context) ([]frame.Frame, error) {
 	return h.frames, nil
 }
 
+// logStart is a snapshot at the start of a log: the seqs up to to are gone, and
+// free is one of them that the snapshot has left unused.
+type logStart struct{ free, to, at int64 }
+
+// restart begins with the snapshot at the start of the log: part of it shows nothing.
+func (h *eventHistory) restart(ctx context.Context) ([]thread.Entry, error) {
+	entries, err := h.log.read(ctx, 0, logBatch)
+	if err != nil || len(entries) == 0 || !entries[0].Snapshot {
+		return entries, err
+	}
+	h.project.Skip(0)
+	h.cut = &logStart{free: entries[0].Seq - 1, at: entries[0].Event.At}
+	for _, e := range entries {
+		if e.Snapshot {
+			h.cut.to = e.Seq
+		}
+	}
+	return entries, nil
+}
+
 // release gives the memory of all frames back.
 func (h *eventHistory) release() {
 	h.project.Release()
@@ -80,7 +105,7 @@ func (h *eventHistory) rewind(ctx context.Context) error {
 		return nil
 	}
 	entries, err := h.log.read(ctx, h.pos-1, 1)
-	if err != nil || len(entries) == 0 || entries[0].Pos > h.pos || isEdit(entries[0]) {
+	if err != nil || len(entries) == 0 || entries[0].Pos > h.pos || isEdit(entries[0]) || entries[0].Snapshot {
 		return err
 	}
 	first, err := h.log.runStart(ctx, entries[0].RunID)

@@ -79,6 +79,10 @@ func (r *eventReader) place(ctx context.Context, endSeq int64) error {
 	if err != nil {
 		return err
 	}
+	if more && next.Snapshot { // the cursor lies before its end: the replay begins with all of it, and says so
+		r.pos = 0
+		return nil
+	}
 	from := max(r.seq, 0) + 1
 	switch {
 	case more && next.Seq > from && (!known || r.seq <= 0):

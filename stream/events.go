@@ -55,6 +55,7 @@ type eventReader struct {
 	opened bool
 	epoch  uint64 // of the track
 	pos    int64  // of the last entry that was looked at
+	cursor int64  // seq of the last event that the client had when it came; 0 for none
 	seq    int64  // events up to this one are left out
 	last   int64  // seq of the last event that was looked at; 0 for none
 	past   *eventHistory
@@ -70,7 +71,7 @@ type eventReader struct {
 // newEventReader returns a reader. Close it.
 func (h *Hub) newEventReader(threadID string, o EventOptions) *eventReader {
 	return &eventReader{
-		hub: h, filters: o.Filters, seq: max(o.Since, 0), fromEnd: o.fromEnd, admit: o.Admit,
+		hub: h, filters: o.Filters, cursor: max(o.Since, 0), seq: max(o.Since, 0), fromEnd: o.fromEnd, admit: o.Admit,
 		track: h.eventTrack(threadID, protocol.Options{NoFailureText: o.NoFailureText}),
 	}
 }
@@ -132,7 +133,7 @@ func (r *eventReader) fromTrack(ctx context.Context) ([]frame.Frame, status, err
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.epoch != t.epoch { // another thread has taken the id
-		r.epoch, r.pos, r.seq, r.last, r.replay, r.asked = t.epoch, 0, 0, 0, replay{}, false
+		r.epoch, r.pos, r.cursor, r.seq, r.last, r.replay, r.asked = t.epoch, 0, 0, 0, 0, replay{}, false
 	}
 	frames, state, behind, err := t.after(ctx, r.pos, r.filters.Channels())
 	if err != nil {
@@ -164,8 +165,12 @@ func (r *eventReader) fromLog(ctx context.Context) ([]frame.Frame, status, error
 	if r.past.pos > r.pos {
 		r.pos, r.tries = r.past.pos, 0
 	}
+	notice, cut := r.cutNotice()
 	state := r.caughtUp()
 	frames, err = r.pass(ctx, frames)
+	if cut && err == nil {
+		frames = r.prepend(notice, frames)
+	}
 	return frames, state, err
 }
 
@@ -285,6 +290,13 @@ func (r *eventReader) count(ctx context.Context, upTo int64) (n int, err error) 
 		frames, err := past.next(ctx)
 		if err != nil {
 			return 0, err
+		}
+		if past.cut != nil {
+			r.seq = min(r.seq, past.cut.free)
+			if r.cursor < past.cut.to && r.filters.Passes(&noticeLabel) {
+				n++
+			}
+			past.cut = nil
 		}
 		for i := range frames {
 			if f := &frames[i]; f.Pos <= upTo && r.wants(f) {

@@ -161,6 +161,9 @@ func (t *eventTrack) after(ctx context.Context, pos int64, channels protocol.Cha
 			return nil, waiting, false, err
 		}
 		frames = t.framesAfter(pos)
+		if pos < t.made(channels) { // the log was cut
+			return nil, more, true, nil
+		}
 	}
 	switch {
 	case retry:
@@ -260,6 +263,10 @@ func (t *eventTrack) catchUp(ctx context.Context, ring []thread.Entry) (read boo
 	if err != nil {
 		return false, err
 	}
+	if len(stored) > 0 && stored[0].Snapshot {
+		t.skipSnapshot(stored)
+		return true, nil
+	}
 	next := int64(0) // Pos with which the log goes on at the ring's entries
 	if len(ring) > 0 {
 		if i := slices.IndexFunc(stored, func(e thread.Entry) bool { return e.Pos >= ring[0].Pos }); i >= 0 {
@@ -282,6 +289,17 @@ func (t *eventTrack) catchUp(ctx context.Context, ring []thread.Entry) (read boo
 	}
 	t.gap = t.gap || gap
 	return true, t.add(ctx, follow)
+}
+
+// skipSnapshot goes on behind a snapshot that has taken the place of what was to
+// be read. Readers that need it read it themselves.
+func (t *eventTrack) skipSnapshot(entries []thread.Entry) {
+	for _, e := range entries {
+		if e.Snapshot {
+			t.pos = max(t.pos, e.Pos)
+		}
+	}
+	t.frames, t.bytes, t.evicted = nil, 0, t.pos // readers may hold views of them
 }
 
 // add folds entries and keeps their frames.

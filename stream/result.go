@@ -31,7 +31,7 @@ func (h *Hub) Result(ctx context.Context, run thread.Run) (json.RawMessage, erro
 		after = entries[len(entries)-1].Pos
 	}
 	if last.failure == nil && run.Status == thread.RunError {
-		last.failure = rowFailure(run)
+		last.failure = run.Failure()
 	}
 	return h.result(ctx, run, last)
 }
@@ -90,13 +90,4 @@ func (h *Hub) result(ctx context.Context, run thread.Run, last lastValues) (json
 		return nil, fmt.Errorf("stream: result of run %s: %w", run.ID, err)
 	}
 	return state.JSON(), nil
-}
-
-// rowFailure is the error in a run's row.
-func rowFailure(run thread.Run) *agent.ErrorInfo {
-	var row struct{ Error, Message string }
-	if json.Unmarshal(run.Error, &row) != nil || row.Error == "" {
-		return &agent.ErrorInfo{Name: "Error", Message: "The run failed."}
-	}
-	return &agent.ErrorInfo{Name: row.Error, Message: row.Message}
 }

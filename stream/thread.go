@@ -125,7 +125,12 @@ func (t *threadReader) startBehind(ctx context.Context, c threadCursor) error {
 	}
 	if !ok { // all that is there lies behind the cursor
 		first, some, err := t.log.numbered(ctx, 0)
-		t.gap = !some && c.seq > 0 || some && first.Seq > c.seq+1
+		t.gap = !some && c.seq > 0 || some && (first.Snapshot || first.Seq > c.seq+1)
+		return err
+	}
+	if e.Snapshot { // nothing is lost if the client had the last event that it stands for
+		next, more, err := t.log.numbered(ctx, e.Pos)
+		t.pos, t.gap = e.Pos, more && next.Snapshot
 		return err
 	}
 	if isEdit(e) {
@@ -191,6 +196,15 @@ func (t *threadReader) nextRun(ctx context.Context) (status, error) {
 	if len(entries) == 0 {
 		t.seen = version
 		return waiting, nil
+	}
+	if entries[0].Snapshot { // what this protocol shows of a state is told with runs
+		for _, e := range entries {
+			if e.Snapshot {
+				t.pos = e.Pos
+			}
+		}
+		t.gap = t.gap || t.from.seq >= 0
+		return more, nil
 	}
 	if isEdit(entries[0]) {
 		return more, t.edited(ctx, entries[0])

@@ -62,8 +62,9 @@ type Runs interface {
 	PendingInterrupts(ctx context.Context, threadID string) ([]OpenInterrupt, error)
 	// Answers returns the accepted answers to the given interrupts.
 	Answers(ctx context.Context, threadID string, ids []string) (map[string]agent.Answer, error)
-	// ExpireLogs drops the logs of finished, non-suspended executions that ended before the given time, the
-	// events of edits beside them, if they are as old, and what else nobody can see any more: expired items of the store and idempotency keys.
+	// ExpireLogs cuts the logs of threads behind the executions, finished and not suspended, that ended before the
+	// given time, and the edits that are as old; it looks at the threads of at most limit such runs and returns how
+	// many they were. What else nobody can see any more goes, too: expired items of the store and idempotency keys.
 	ExpireLogs(ctx context.Context, before time.Time, limit int) (int, error)
 }
 

@@ -22,7 +22,7 @@ type Threads interface {
 	SearchThreads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 	// TrimThread drops all but the newest checkpoint of each namespace (prune, strategy keep_latest), with
 	// the blobs and list segments that no other refers to. While a run is inflight, which may grow from a
-	// checkpoint that is dropped, these stay.
+	// checkpoint that is dropped, these stay. The log is cut behind the executions that are over.
 	TrimThread(ctx context.Context, id string) error
 	// ExpiredThreads lists threads whose ExpiresAt has passed, earliest first. The thread of a stateless run
 	// is left out while its webhooks wait: they are made from its run.

@@ -81,6 +81,9 @@ func (p *Projection) synthetic(name string) {
 	p.at.id = append(p.at.id, name...)
 	p.at.id = append(p.at.id, ':')
 	p.at.id = strconv.AppendInt(p.at.id, p.at.seq, 10)
+	if p.at.snapshot { // another event of the run may have had the number
+		p.at.id = append(p.at.id, ":cut"...)
+	}
 }
 
 func (p *Projection) string(key, text string) {

@@ -36,6 +36,7 @@ type Projection struct {
 	at        struct { // the present entry
 		pos, seq, millis int64
 		id               []byte
+		snapshot         bool
 	}
 }
 
@@ -91,7 +92,23 @@ func (p *Projection) NeedsState(e thread.Entry) string {
 // State is the one that NeedsState asked for; nil if it is gone, which leaves the
 // frame out.
 func (p *Projection) Project(e thread.Entry, state *agent.State) (f frame.Frame, ok bool) {
-	return p.project(e, state, "")
+	name := ""
+	if e.Snapshot {
+		name = snapshotName(e.Event)
+	}
+	return p.project(e, state, name)
+}
+
+// snapshotName makes the id of a snapshot's entry another one than that of the
+// event whose number it has.
+func snapshotName(e agent.Event) string {
+	switch v := e.Payload.(type) {
+	case agent.CheckpointNote:
+		return v.ID
+	case *agent.ValuesNote:
+		return v.CheckpointID
+	}
+	return "snapshot"
 }
 
 // Synthesize makes the frame of an entry that the log doesn't have, for a reader
@@ -104,7 +121,7 @@ func (p *Projection) project(e thread.Entry, state *agent.State, name string) (f
 	if e.RunID != p.run.id {
 		p.run = runState{id: e.RunID}
 	}
-	p.at.pos, p.at.seq, p.at.millis = e.Pos, e.Seq, e.Event.At
+	p.at.pos, p.at.seq, p.at.millis, p.at.snapshot = e.Pos, e.Seq, e.Event.At, e.Snapshot
 	p.ready = false
 	if e.Seq == 0 {
 		return frame.Frame{}, false // a kind that the protocol doesn't show

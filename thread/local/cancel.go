@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/parley-dev/parley/agent"
@@ -295,6 +296,9 @@ func deleteEnded(c *conn, h *head, w runRow) error {
 	if h.head != head && h.open == 0 {
 		h.rest = statusIdle
 	}
-	_, err := c.exec(`DELETE FROM runs WHERE k=?`, w.k)
-	return err
+	if _, err := c.exec(`DELETE FROM runs WHERE k=?`, w.k); err != nil {
+		return err
+	}
+	// What a snapshot of the log shows may be gone.
+	return h.cutLog(c, func(int64) (bool, error) { return false, nil }, math.MinInt64, true)
 }

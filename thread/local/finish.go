@@ -96,9 +96,13 @@ func restAfter(f *thread.Finish, code int64) int64 {
 func retireChain(c *conn, k int64, execution string, at int64) error {
 	var keys []int64
 	first, _ := span(k>>runBits, runBits)
-	r := c.query(`SELECT k, execution, retire IS NULL FROM runs WHERE k BETWEEN ? AND ? ORDER BY k DESC`, first, k-1)
-	for r.next() && r.id(1) == execution {
-		if r.bool(2) {
+	r := c.query(`SELECT k, execution, retire IS NULL, started=0 FROM runs WHERE k BETWEEN ? AND ? ORDER BY k DESC`, first, k-1)
+	for r.next() {
+		own := r.id(1) == execution
+		if !own && !r.bool(3) { // runs that were dropped before they began lie in between
+			break
+		}
+		if own && r.bool(2) {
 			keys = append(keys, r.int(0))
 		}
 	}

@@ -119,7 +119,7 @@ func readLog(c *conn, k int64, runID string, run, after int64, limit int) ([]thr
 			continue
 		}
 		id, ok := names[n]
-		if n == outsideRuns {
+		if n <= outsideRuns {
 			id, ok = r.id(2), true
 		}
 		if !ok {
@@ -130,6 +130,9 @@ func readLog(c *conn, k int64, runID string, run, after int64, limit int) ([]thr
 		}
 		if list, err = thread.DecodeEntries(list, r.view(1), id, after); err != nil {
 			return nil, errorsFirst(err, r.close())
+		}
+		for i := len(list) - 1; n == snapshotRows && i >= 0 && !list[i].Snapshot; i-- {
+			list[i].Snapshot = true
 		}
 	}
 	return list, r.close()

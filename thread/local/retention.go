@@ -3,28 +3,40 @@ package local
 import (
 	"context"
 	"time"
-
-	"github.com/parley-dev/parley/thread"
 )
+
+// retireDone takes the place of the time when a run's execution ended, once that
+// lies far enough back: the run's events go as soon as all before them do.
+const retireDone = -1
 
 // ExpireLogs implements thread.Runs.
 func (s *Store) ExpireLogs(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, false, func(t *tx) error {
 		n = 0
-		type run struct{ k, from int64 }
-		var list []run
-		r := t.query(`SELECT k, log_from FROM runs WHERE retire IS NOT NULL AND retire<? ORDER BY retire LIMIT ?`, micros(before), limit)
+		var threads []int64 // in which something goes
+		r := t.query(`SELECT k FROM runs WHERE retire>0 AND retire<? ORDER BY retire LIMIT ?`, micros(before), limit)
+		var runs []int64
 		for r.next() {
-			list = append(list, run{r.int(0), r.int(1)})
+			runs = append(runs, r.int(0))
 		}
 		if err := r.close(); err != nil {
 			return err
 		}
-		for _, run := range list {
-			if err := dropRunLog(t.conn, run.k, run.from, before); err != nil {
+		seen := map[int64]bool{}
+		for _, k := range runs {
+			if _, err := t.exec(`UPDATE runs SET retire=CASE WHEN log_from=0 THEN NULL ELSE ? END WHERE k=?`, retireDone, k); err != nil {
 				return err
 			}
+			if owner := k >> runBits; !seen[owner] {
+				seen[owner] = true
+				threads = append(threads, owner)
+			}
 			n++
+		}
+		for _, k := range threads {
+			if err := expireLog(t.conn, k, before); err != nil {
+				return err
+			}
 		}
 		now := micros(s.now())
 		if _, err := t.exec(`DELETE FROM idempotency WHERE expires<=?`, now); err != nil {
@@ -35,48 +47,25 @@ func (s *Store) ExpireLogs(ctx context.Context, before time.Time, limit int) (n 
 	return n, err
 }
 
-// dropRunLog removes the log of a run, which lies in one piece from position
-// from, and the edits beside it that were made before the given time.
-func dropRunLog(c *conn, runKey, from int64, before time.Time) error {
-	if from != 0 {
-		first, last, err := logOf(c, runKey, from, before)
-		if err != nil {
-			return err
-		}
-		if _, err := c.exec(`DELETE FROM log WHERE k BETWEEN ? AND ?`, first, last); err != nil {
-			return err
-		}
+// expireLog cuts the log of a thread behind what is old enough.
+func expireLog(c *conn, k int64, before time.Time) error {
+	h := &head{k: k}
+	var err error
+	if _, e := c.one(func(r *rows) { h.owed, err = decodeOwed(r.view(0)) }, `SELECT owed FROM heads WHERE k=?`, k); e != nil || err != nil {
+		return errorsFirst(err, e)
 	}
-	_, err := c.exec(`UPDATE runs SET log_from=0, retire=NULL WHERE k=?`, runKey)
-	return err
+	due := micros(before)
+	return h.cutLog(c, func(run int64) (old bool, err error) {
+		found, err := c.one(func(r *rows) { old = r.int(0) != 0 && r.int(0) < due },
+			`SELECT retire FROM runs WHERE k=?`, within(k, runBits, run))
+		return old || !found, err
+	}, before.UnixMilli(), false)
 }
 
-// logOf is the range of log rows that dropRunLog removes.
-func logOf(c *conn, runKey, from int64, before time.Time) (first, last int64, err error) {
-	k, n := runKey>>runBits, number(runKey, runBits)
-	start, end := span(k, logBits)
-	first, last = within(k, logBits, from), end
-	r := c.query(`SELECT k, run, data FROM log WHERE k BETWEEN ? AND ? ORDER BY k`, first, end)
-	for r.next() {
-		keep := r.int(1) != n && r.int(1) != outsideRuns
-		if r.int(1) == outsideRuns {
-			edit, err := thread.DecodeEntries(nil, r.view(2), "", 0)
-			if err != nil {
-				return 0, 0, errorsFirst(err, r.close())
-			}
-			keep = len(edit) > 0 && edit[0].Event.At >= before.UnixMilli()
-		}
-		if keep {
-			last = r.int(0) - 1
-			break
-		}
+// retired tells whether the execution of a run is over.
+func (h *head) retired(c *conn) func(run int64) (bool, error) {
+	return func(run int64) (over bool, err error) {
+		found, err := c.one(func(r *rows) { over = r.int(0) != 0 }, `SELECT retire FROM runs WHERE k=?`, within(h.k, runBits, run))
+		return over || !found, err
 	}
-	if err := r.close(); err != nil {
-		return 0, 0, err
-	}
-	r = c.query(`SELECT k, run FROM log WHERE k BETWEEN ? AND ? ORDER BY k DESC`, start, first-1)
-	for r.next() && r.int(1) == outsideRuns {
-		first = r.int(0)
-	}
-	return first, last, r.close()
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"math"
 
 	"github.com/parley-dev/parley/agent"
 )
@@ -15,7 +16,10 @@ func (s *Store) TrimThread(ctx context.Context, id string) error {
 		}
 		first, last := span(h.k, checkpointBits)
 		_, err = dropCheckpoints(t.conn, h, `k NOT IN (SELECT max(k) FROM checkpoints WHERE k BETWEEN ? AND ? GROUP BY ns)`, first, last)
-		if err != nil || h.inflight() {
+		if err != nil {
+			return err
+		}
+		if err := h.cutLog(t.conn, h.retired(t.conn), math.MaxInt64, true); err != nil || h.inflight() {
 			return err
 		}
 		return dropUnused(t.conn, h.k)

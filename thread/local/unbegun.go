@@ -90,13 +90,7 @@ func (h *head) tellOwed(c *conn) (told []thread.Entry, err error) {
 }
 
 func (h *head) tellUnbegun(c *conn, u unbegun) ([]thread.Entry, error) {
-	at := timeOf(u.at).UnixMilli()
-	start := agent.RunStart{GraphID: u.graph, AssistantID: u.assistant, Attempt: 1, Unbegun: true}
-	finish := agent.RunFinish{GraphID: u.graph, Status: string(thread.RunInterrupted), Cancel: u.action}
-	return h.append(c, u.run, u.id, []agent.Event{
-		{Kind: agent.RunStarted, At: at, Payload: start},
-		{Kind: agent.RunFinished, At: at, Payload: finish},
-	})
+	return h.append(c, u.run, u.id, thread.Unbegun(u.graph, u.assistant, u.action, timeOf(u.at)))
 }
 
 // append writes events of a run that isn't running to the log. A run whose row is

@@ -20,8 +20,8 @@ type ledger struct {
 
 // threadBook is what is known of one thread.
 type threadBook struct {
-	create, remove *entryOf
-	runs           map[string]*runBook
+	create, remove, trim *entryOf
+	runs                 map[string]*runBook
 	// writes are commits and batches by id.
 	writes map[string]*entryOf
 	// touched tells that something was reported since the last check.
@@ -77,6 +77,8 @@ func (l *ledger) enter(r report) error {
 		mark(&b.create)
 	case opDelete:
 		mark(&b.remove)
+	case opTrim:
+		mark(&b.trim)
 	case opAdmit, opResume:
 		mark(&b.run(r.Run).admit)
 	case opCancel:
@@ -160,6 +162,9 @@ func (l *ledger) checkThread(e *env, id string, b *threadBook) {
 		pos, seq = en.Pos, en.Seq
 		at[en.Pos] = en
 	}
+	if b.trim != nil {
+		l.checkTrim(e, b, entries)
+	}
 	for _, w := range b.writes {
 		l.settle(e, w, l.parts(e, w, at))
 	}
@@ -173,6 +178,9 @@ func (l *ledger) checkThread(e *env, id string, b *threadBook) {
 // latest once nothing is leased any more.
 func checkEnds(e *env, threadID string, ends map[string]int) {
 	e.Helper()
+	if list := e.log(threadID); len(list) > 0 && list[0].Snapshot {
+		return // it tells of the newest run alone
+	}
 	runs, err := e.ListRuns(e.ctx, threadID, thread.RunQuery{})
 	require.NoError(e, err)
 	leased := false
@@ -189,6 +197,30 @@ func checkEnds(e *env, threadID string, ends map[string]int) {
 		default:
 			require.Equal(e, 1, n, "run %s was dropped", run.ID)
 		}
+	}
+}
+
+// checkTrim requires that a log was cut whole or not at all. A trimmed thread's
+// earlier writes are gone, and nothing was done to it since.
+func (l *ledger) checkTrim(e *env, b *threadBook, entries []thread.Entry) {
+	e.Helper()
+	cut := len(entries) > 0 && entries[0].Snapshot
+	for _, en := range entries {
+		require.Equal(e, cut, en.Snapshot)
+	}
+	switch {
+	case cut:
+		list, err := e.ListCheckpoints(e.ctx, b.trim.Thread, "", agent.CheckpointQuery{Limit: -1})
+		require.NoError(e, err)
+		require.Len(e, list, 1)
+		require.Equal(e, list[0].Record.ID, entries[0].Event.Payload.(agent.CheckpointNote).ID)
+		b.trim.done = true
+		clear(b.writes)
+	case b.trim.done:
+		require.Fail(e, "a trimmed log is whole", "thread %s", b.trim.Thread)
+	default:
+		l.begun++
+		b.trim = nil
 	}
 }
 

@@ -186,7 +186,7 @@ var logCases = []testCase{
 		next.finish()
 		_, err := e.ExpireLogs(e.ctx, now().Add(time.Hour), 100)
 		require.NoError(e, err)
-		require.Empty(e, e.log(t.ID))
+		require.Empty(e, e.events(t.ID))
 		pos, seq, err = e.LogEnd(e.ctx, t.ID)
 		require.NoError(e, err)
 		require.Equal(e, [2]int64{next.pos - 1, next.seq - 1}, [2]int64{pos, seq}, "of a log that is gone, too")
@@ -238,7 +238,7 @@ var retentionCases = []testCase{
 	{"the log of a finished execution is dropped after its time", func(e *env) {
 		t := e.newThread()
 		w := e.claim(e.admit(t.ID).Run.ID)
-		w.commit(func(c *thread.Commit) { c.Entries = []thread.Entry{w.note("a")} })
+		w.talk(3)
 		w.finish()
 		kept := e.claim(e.admit(t.ID).Run.ID)
 		kept.commit(func(c *thread.Commit) { c.Entries = []thread.Entry{kept.note("b")} })
@@ -248,13 +248,13 @@ var retentionCases = []testCase{
 			return n
 		}
 		require.Zero(e, expire(now().Add(-time.Minute)))
-		require.Len(e, e.log(t.ID), 3)
+		require.Len(e, e.log(t.ID), 5)
 		require.Equal(e, 1, expire(now().Add(time.Minute)))
 		require.Zero(e, expire(now().Add(time.Minute)))
-		require.Len(e, e.log(t.ID), 1)
+		require.Equal(e, []bool{true, true, false}, snapshots(e.log(t.ID)))
 		start, err := e.LogStart(e.ctx, t.ID)
 		require.NoError(e, err)
-		require.Equal(e, kept.pos-1, start)
+		require.Equal(e, kept.pos-3, start)
 		gone, err := e.ReadRunLog(e.ctx, t.ID, w.run.ID, 0, 10)
 		require.NoError(e, err)
 		require.Empty(e, gone)
@@ -268,18 +268,19 @@ var retentionCases = []testCase{
 		old := now().Add(-time.Hour)
 		e.edit(told(t.ID, "", old))
 		w := e.claim(e.admit(t.ID).Run.ID)
+		w.talk(2)
 		w.finish(func(f *thread.Finish) { f.At = old })
 		e.edit(told(t.ID, e.getThread(t.ID).Head, old))
 		last := e.edit(told(t.ID, e.getThread(t.ID).Head, now()))
 		n, err := e.ExpireLogs(e.ctx, now().Add(-time.Minute), 100)
 		require.NoError(e, err)
 		require.Equal(e, 1, n)
-		require.Equal(e, last, e.log(t.ID))
+		require.Equal(e, last, e.events(t.ID))
 		next := e.claim(e.admit(t.ID).Run.ID)
 		next.finish()
 		_, err = e.ExpireLogs(e.ctx, now().Add(time.Minute), 100)
 		require.NoError(e, err)
-		require.Empty(e, e.log(t.ID))
+		require.Empty(e, e.events(t.ID))
 	}},
 	{"at most as many as asked for", func(e *env) {
 		for range 3 {
@@ -292,6 +293,7 @@ var retentionCases = []testCase{
 	{"a suspended execution keeps its log until it ends", func(e *env) {
 		w := e.started()
 		id := w.run.ThreadID
+		w.talk(5)
 		_, ids := w.suspend(1)
 		n, err := e.ExpireLogs(e.ctx, now().Add(time.Hour), 100)
 		require.NoError(e, err)
@@ -306,7 +308,7 @@ var retentionCases = []testCase{
 		n, err = e.ExpireLogs(e.ctx, now().Add(time.Hour), 100)
 		require.NoError(e, err)
 		require.Equal(e, 2, n, "both runs of the execution")
-		require.Empty(e, e.log(id))
+		require.Empty(e, e.events(id))
 	}},
 	{"an execution that new input drops has ended", func(e *env) {
 		w := e.started()

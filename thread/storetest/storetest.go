@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 		{"Copy", copyCases},
 		{"Log", logCases},
 		{"Retention", retentionCases},
+		{"Cut", cutCases},
 		{"Assistants", assistantCases},
 		{"Items", itemCases},
 		{"Crons", cronCases},

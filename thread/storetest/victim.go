@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,6 +51,7 @@ const (
 	opResume  = "resume"
 	opCancel  = "cancel"
 	opDelete  = "delete"
+	opTrim    = "trim"
 )
 
 // The victim's parameters.
@@ -157,7 +159,7 @@ func (a *actor) story(recover bool) error {
 	if err := a.work(question); err != nil {
 		return err
 	}
-	if runID, err = a.resume(id, question); err != nil {
+	if runID, err = a.resume(id, runID, question); err != nil {
 		return err
 	}
 	if ok, err := a.claim(claimOf(runID)); err != nil || !ok {
@@ -166,7 +168,11 @@ func (a *actor) story(recover bool) error {
 	if err := a.work(""); err != nil {
 		return err
 	}
-	if a.random.IntN(4) > 0 {
+	switch a.random.IntN(4) {
+	case 0:
+	case 1:
+		return a.transition(report{Op: opTrim, Thread: id}, func() error { return a.s.TrimThread(a.ctx, id) })
+	default:
 		return nil
 	}
 	return a.transition(report{Op: opDelete, Thread: id}, func() error { return a.s.DeleteThread(a.ctx, id) })
@@ -207,8 +213,9 @@ func claimOf(runID string) thread.Claim {
 	return thread.Claim{Worker: "actor", Lease: victimLease, RunID: runID, MaxAttempts: 1000}
 }
 
-func (a *actor) resume(id, question string) (string, error) {
+func (a *actor) resume(id, execution, question string) (string, error) {
 	ad := newAdmission(id, resume("f", answer(question, `"yes"`)))
+	ad.Run.ExecutionID = execution
 	err := a.transition(report{Op: opResume, Thread: id, Run: ad.Run.ID, Interrupt: question}, func() error {
 		_, err := a.s.AdmitRun(a.ctx, ad)
 		return err
@@ -281,7 +288,7 @@ func (a *actor) speak() error {
 func (a *actor) superstep(f *thread.Finish, question string) error {
 	a.n++
 	cp := newCheckpoint(a.lease.RunID, func(c *agent.CheckpointRecord) {
-		c.State = make([]byte, a.random.IntN(9000))
+		c.State = raw(`{"s":%q}`, strings.Repeat("x", a.random.IntN(9000)))
 		c.Lists = []message.SegmentAppend{{Segment: "s" + c.ID, Entries: []json.RawMessage{raw(`{"id":%q}`, c.ID)}}}
 	})
 	task := agent.TaskRecord{CheckpointID: cp.ID, TaskID: newID(), Name: "n", Status: agent.TaskDone}
