@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -133,7 +134,7 @@ func (s *Store) PatchAssistant(ctx context.Context, id string, change func(*thre
 			a.UpdatedAt = time.Now()
 		}
 		out, err := s.storeAssistant(ctx, "patch", a.Assistant, a.changes)
-		if err != errStale { //nolint:errorlint // it is ours
+		if !errors.Is(err, errStale) {
 			return out, err
 		}
 	}

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -110,7 +111,7 @@ func (s *Store) FindRun(ctx context.Context, runID string) (thread.Run, error) {
 // ownerOf is the thread of a run, or of one that was about to be admitted.
 func (s *Store) ownerOf(ctx context.Context, runID string) (string, error) {
 	threadID, err := s.client.HGet(ctx, s.keys.runs(runID), runID).Result()
-	if err == rds.Nil { //nolint:errorlint // the sentinel is never wrapped
+	if errors.Is(err, rds.Nil) {
 		return "", noRun(runID)
 	}
 	return threadID, err

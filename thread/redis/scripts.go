@@ -17,10 +17,17 @@ var sources embed.FS
 // use is how a script names a part that it needs; each is included once, before it.
 const use = "--!use "
 
+// script is a script with its source. Its method Load isn't for pipelines: there it
+// takes the empty reply for the script's hash.
+type script struct {
+	*rds.Script
+	source string
+}
+
 // scripts are the transitions and the reads that have to see one state, by name.
 var scripts = mustLoadScripts()
 
-func mustLoadScripts() map[string]*rds.Script {
+func mustLoadScripts() map[string]script {
 	all, err := loadScripts()
 	if err != nil { // the files are part of the program
 		panic(err)
@@ -28,18 +35,18 @@ func mustLoadScripts() map[string]*rds.Script {
 	return all
 }
 
-func loadScripts() (map[string]*rds.Script, error) {
+func loadScripts() (map[string]script, error) {
 	files, err := fs.Glob(sources, "scripts/*.lua")
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[string]*rds.Script, len(files))
+	all := make(map[string]script, len(files))
 	for _, file := range files {
 		var b strings.Builder
 		if err := include(&b, file, map[string]bool{}); err != nil {
 			return nil, err
 		}
-		all[strings.TrimSuffix(path.Base(file), ".lua")] = rds.NewScript(b.String())
+		all[strings.TrimSuffix(path.Base(file), ".lua")] = script{Script: rds.NewScript(b.String()), source: b.String()}
 	}
 	return all, nil
 }
@@ -70,24 +77,19 @@ func include(b *strings.Builder, file string, seen map[string]bool) error {
 
 // loadAll brings the scripts to the server, so that the first calls find them.
 func (s *Store) loadAll(ctx context.Context) error {
-	load := func(ctx context.Context, c *rds.Client) error {
-		_, err := c.Pipelined(ctx, func(p rds.Pipeliner) error {
-			for _, script := range scripts {
-				script.Load(ctx, p)
-			}
-			return nil
-		})
-		return err
-	}
-	if cluster, ok := s.client.(*rds.ClusterClient); ok {
-		return cluster.ForEachMaster(ctx, load)
-	}
-	_, err := s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
+	load := func(p rds.Pipeliner) error {
 		for _, script := range scripts {
-			script.Load(ctx, p)
+			p.ScriptLoad(ctx, script.source)
 		}
 		return nil
-	})
+	}
+	if cluster, ok := s.client.(*rds.ClusterClient); ok {
+		return cluster.ForEachMaster(ctx, func(ctx context.Context, c *rds.Client) error {
+			_, err := c.Pipelined(ctx, load)
+			return err
+		})
+	}
+	_, err := s.client.Pipelined(ctx, load)
 	return err
 }
 

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -263,15 +264,14 @@ func (se *search) inAll(ctx context.Context, list []found) ([]found, error) {
 				}
 				return nil
 			})
-			if err != nil && err != rds.Nil { //nolint:errorlint // the sentinel is never wrapped
+			if err != nil && !errors.Is(err, rds.Nil) {
 				return nil, err
 			}
 			for i, cmd := range cmds {
-				switch err := cmd.Err(); err {
-				case nil:
+				switch err := cmd.Err(); {
+				case err == nil:
 					kept = append(kept, part[i])
-				case rds.Nil:
-				default:
+				case !errors.Is(err, rds.Nil):
 					return nil, err
 				}
 			}

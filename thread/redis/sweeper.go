@@ -29,21 +29,21 @@ func (s *Store) sweep(ctx context.Context) {
 		case <-t.C:
 		}
 		for n := range s.keys.shards {
-			if err := s.sweepShard(ctx, n); err != nil && ctx.Err() == nil {
+			if err := s.sweepShard(ctx, n, markGrace); err != nil && ctx.Err() == nil {
 				s.log.Warn("sweep", "shard", n, "err", err)
 			}
 		}
 	}
 }
 
-// sweepShard reconciles the threads of a shard whose marks are old.
-func (s *Store) sweepShard(ctx context.Context, n int) error {
+// sweepShard reconciles the threads of a shard whose marks are older than grace.
+func (s *Store) sweepShard(ctx context.Context, n int, grace time.Duration) error {
 	now, err := s.client.Time(ctx).Result()
 	if err != nil {
 		return err
 	}
 	marks, err := s.client.ZRangeArgs(ctx, rds.ZRangeArgs{
-		Key: s.keys.dirty(n), ByScore: true, Start: "-inf", Stop: now.Add(-markGrace).UnixMicro(), Count: sweepBatch,
+		Key: s.keys.dirty(n), ByScore: true, Start: "-inf", Stop: now.Add(-grace).UnixMicro(), Count: sweepBatch,
 	}).Result()
 	if err != nil {
 		return err
