@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
 import { libraries, mountOn } from "./libraries.mjs";
-import { IDLE, LOADING, human, openPage, react, remount, says } from "./page.mjs";
+import { IDLE, human, openPage, react, remount, says } from "./page.mjs";
 
 const text = { api: react, graph: "stategraph_text" };
 
@@ -61,10 +61,9 @@ for (const library of libraries) {
     // M-18
     test("stop ends an in-flight run", async (t) => {
       const view = await mounted(t, "slow_graph");
+      await view.onceCreated(() => window.streams.main.stop());
       await view.submit(human("Hello"));
-      await view.until("running", (s) => s.loading === LOADING);
-      await view.call("stop");
-      await view.until("idle", (s) => s.loading === IDLE);
+      await view.idle();
     });
 
     // M-19, M-21

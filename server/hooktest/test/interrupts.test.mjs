@@ -88,6 +88,9 @@ for (const library of libraries) {
       const { interrupts } = await view.read();
       const card = { ...interrupts[0].value, id: "review-card-1" };
       assert.equal(card.response_metadata.cards.kind, "tool_validation");
+      await view.watch(() => JSON.stringify([
+        document.querySelector("[data-field=loading]").textContent, document.querySelectorAll("[data-card=tool_validation]").length,
+      ]));
       await view.respond({ approved }, { update: { messages: [card] } });
       return view;
     }
@@ -95,12 +98,14 @@ for (const library of libraries) {
     // M-14, M-23, M-31
     test("an approved card is shown once, while the tool works and after it", async (t) => {
       const view = await decide(t, true);
-      await view.until("one card while loading", (s) => s.loading === LOADING && cards(s).length === 1);
       await view.settles("the result", (shown) => {
         assert.ok(shown.loading === IDLE && shown.messages.some((m) => m.type === "tool" && m.text === 'Executed "delete_db".'));
         assert.equal(cards(shown).length, 1);
         assert.deepEqual(shown.interrupts, []);
       });
+      const frames = (await view.frames()).map((frame) => JSON.parse(frame));
+      assert.ok(frames.some(([label, shown]) => label === LOADING && shown === 1), "while loading");
+      assert.ok(frames.every(([, shown], i) => shown === (frames[i - 1]?.[1] === 1 ? 1 : shown)), "it never goes");
     });
 
     // M-31

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
+import { afterTest } from "./cleanup.mjs";
 
 const servers = JSON.parse(process.env.HOOKTEST_SERVERS);
 const browser = await chromium.connect(process.env.HOOKTEST_BROWSER);
@@ -20,13 +21,16 @@ export const human = (content) => ({ messages: [{ type: "human", content }] });
 export const IDLE = "Not loading";
 export const LOADING = "Loading...";
 
+/** How long a page may take, in ms: the machine is shared. */
+const PATIENCE = 20_000;
+
 /** A tab in a window of its own: a browser draws no frames of tabs behind others. */
 const newTab = async () => (await browser.newContext()).newPage();
 
 /** An empty tab, closed after the test. */
 export async function openTab(t) {
   const tab = await newTab();
-  t.after(() => tab.context().close());
+  afterTest(t, () => tab.context().close());
   return tab;
 }
 
@@ -39,7 +43,7 @@ export async function openPage(t, { library = "react" } = {}) {
     page = new Page(await newTab(), library);
     await page.load();
   }
-  t.after(() => page.leave());
+  afterTest(t, () => page.leave());
   return page;
 }
 
@@ -127,6 +131,19 @@ class View {
     );
   }
 
+  /** Calls a function of the page the moment that the server has accepted the next run. */
+  onceCreated(then, arg) {
+    return this.tab.evaluate(([source, given]) => {
+      const { note } = window;
+      window.note = (...what) => {
+        note(...what);
+        if (what[0] !== "created") return;
+        window.note = note;
+        (0, eval)(`(${source})`)(given);
+      };
+    }, [String(then), arg]);
+  }
+
   submit(input, options) {
     return this.call("submit", input, options);
   }
@@ -179,7 +196,7 @@ class View {
   }
 
   /** Polls what is shown until it satisfies the condition, and returns it. */
-  async until(what, condition, timeout = 5_000) {
+  async until(what, condition, timeout = PATIENCE) {
     const end = Date.now() + timeout;
     for (;;) {
       const late = Date.now() > end; // a look that begins in time counts, however busy the page is
@@ -208,7 +225,7 @@ class View {
 
   async sawLoading() {
     await this.until("Loading... was shown", () => true);
-    const end = Date.now() + 5_000;
+    const end = Date.now() + PATIENCE;
     while (!(await this.labels()).includes(LOADING)) {
       if (Date.now() > end) assert.fail("never showed Loading...");
       await sleep(10);

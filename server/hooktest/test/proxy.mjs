@@ -1,5 +1,6 @@
 // A network that a test can break: a TCP proxy in front of a server.
 import { connect, createServer } from "node:net";
+import { afterTest } from "./cleanup.mjs";
 
 export async function startProxy(t, port) {
   const open = new Set();
@@ -26,7 +27,7 @@ export async function startProxy(t, port) {
     }
   });
   await new Promise((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
+  afterTest(t, () => {
     for (const socket of open) socket.destroy();
     return new Promise((resolve) => listener.close(resolve));
   });

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterTest } from "./cleanup.mjs";
 
 const parley = process.env.PARLEY_BIN ?? new URL("../../../bin/parley", import.meta.url).pathname;
 
@@ -28,8 +29,9 @@ export async function start(args, { binary = parley, port, env } = {}) {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, ...env },
   });
-  process.once("exit", () => child.kill("SIGKILL")); // whatever ends the tests
-  const exited = new Promise((resolve) => child.once("exit", resolve));
+  const killed = () => child.kill("SIGKILL"); // whatever ends the tests
+  process.once("exit", killed);
+  const exited = new Promise((resolve) => child.once("exit", resolve)).then(() => process.off("exit", killed));
   const url = `http://localhost:${port}`;
   for (let up = false; !up; ) {
     if (child.exitCode !== null) throw new Error(`parley ended with ${child.exitCode}`);
@@ -49,7 +51,7 @@ export async function ownServer(t, set) {
   const args = ["--data", data, ...(set ? ["--agents", set] : [])];
   const binary = set ? parley : agents;
   let server = await start(args, { binary });
-  t.after(async () => {
+  afterTest(t, async () => {
     await server.stop();
     await rm(data, { recursive: true, force: true });
   });

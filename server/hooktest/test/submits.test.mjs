@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
 import { libraries, mountOn } from "./libraries.mjs";
-import { IDLE, LOADING, human, openPage, react, remount, says, stays, texts } from "./page.mjs";
+import { IDLE, bench, human, openPage, react, remount, says, stays, texts } from "./page.mjs";
 
 for (const library of libraries) {
   const mounted = (t, graph = "stategraph_text", props, options) => mountOn(t, library, graph, props, options);
@@ -25,7 +25,7 @@ for (const library of libraries) {
       const view = await heldBack(t, "slow_graph");
       await view.watch(statuses);
       await view.submit(human("Hello"));
-      await view.until("the message", (s) => s.messages[0]?.text === "Hello" && s.loading === LOADING && s.messages[0].status === "pending");
+      await view.until("the message", (s) => s.messages[0]?.text === "Hello");
       await view.release();
       await view.idle(says("Hello", "Done."));
       const frames = shownIn(await view.frames());
@@ -64,10 +64,8 @@ for (const library of libraries) {
     });
 
     test("other keys of the input are shown at once", async (t) => {
-      const view = await heldBack(t, "stateful_values_graph");
+      const view = await mounted(t, "stateful_values_graph");
       await view.submit({ ...human("Hello"), status: "draft" });
-      await view.until("the draft", (s) => s.loading === LOADING && s.values.status === "draft");
-      await view.release();
       const shown = await view.idle((s) => s.values.status === "final" && s.messages.length === 2);
       assert.equal(shown.messages[1].text, "Done.");
       assert.deepEqual(await view.page.notes("status"), [[undefined], ["draft"], ["final"]]);
@@ -93,21 +91,20 @@ for (const library of libraries) {
   });
 
   describe(`${library.name}: queue`, () => {
-    /** One run and three submits behind it. */
-    async function queued(t) {
+    /** One run and three submits behind it; then() is called in the page once they wait. */
+    async function queued(t, then = () => {}) {
       const view = await mounted(t, "slow_graph");
-      await view.tab.evaluate(() => {
-        const submit = (content, options) => window.streams.main.submit({ messages: [{ type: "human", content }] }, options).catch(() => {});
+      await view.tab.evaluate(async (source) => {
+        const stream = window.streams.main;
+        window.controller = stream[Object.getOwnPropertySymbols(stream).find((s) => s.description.endsWith("controller"))];
+        const submit = (content, options) => stream.submit({ messages: [{ type: "human", content }] }, options).catch(() => {});
         submit("Msg1");
         for (const content of ["Msg2", "Msg3", "Msg4"]) submit(content, { multitaskStrategy: "enqueue" });
-      });
+        while (window.controller.queueStore.getSnapshot().length < 3) await new Promise((resolve) => setTimeout(resolve));
+        (0, eval)(`(${source})`)();
+      }, String(then));
       return view;
     }
-    const control = (view, method, ...args) =>
-      view.tab.evaluate(([m, list]) => {
-        const stream = window.streams.main;
-        return stream[Object.getOwnPropertySymbols(stream).find((s) => s.description.endsWith("controller"))][m](...list);
-      }, [method, args]);
 
     test("records what was submitted", async (t) => {
       const view = await queued(t);
@@ -126,21 +123,17 @@ for (const library of libraries) {
     });
 
     test("one entry can be cancelled", async (t) => {
-      const view = await queued(t);
-      const { queue } = await view.until("entries", (s) => s.queue.length >= 2);
-      const rest = queue.slice(1).map((e) => e.text);
-      await control(view, "cancelQueued", queue[0].id);
-      await view.until("the others", (s) => s.loading === IDLE && s.queue.length === 0, 8_000);
-      const shown = texts(await view.read());
-      assert.ok(rest.every((text) => shown.includes(text)) && !shown.includes(queue[0].text), shown.join());
+      const view = await queued(t, () => {
+        const { controller } = window;
+        controller.cancelQueued(controller.queueStore.getSnapshot()[0].id);
+      });
+      await view.until("the others", (s) => s.loading === IDLE && says("Msg1", "Done.", "Msg3", "Done.", "Msg4", "Done.")(s));
     });
 
     test("can be cleared", async (t) => {
-      const view = await queued(t);
-      await view.until("entries", (s) => s.queue.length > 0);
-      await control(view, "clearQueue");
-      await view.until("empty", (s) => s.queue.length === 0 && s.loading === IDLE);
-      assert.ok(!texts(await view.read()).includes("Msg4"));
+      const view = await queued(t, () => window.controller.clearQueue());
+      await view.until("the first alone", (s) => s.queue.length === 0 && s.loading === IDLE && says("Msg1", "Done.")(s));
+      await stays(view, "nothing follows", says("Msg1", "Done."), 300);
     });
 
     // M-46
@@ -214,28 +207,19 @@ for (const library of libraries) {
   describe(`${library.name}: reattach`, () => {
     // M-2, M-10, M-23, M-39, M-47
     test("a second hook that mounts in mid-run sees the run", async (t) => {
-      const first = await mounted(t, "slow_graph");
-      let expected = ["Hello", "Done."];
+      const props = { api: bench, graph: "echo_stream" };
+      const first = await (await openPage(t, { library: library.name })).mount(props);
+      const input = "tokens=100 delay_us=40000";
+      const answer = Array.from({ length: 100 }, (_, i) => `${i.toString(36).padStart(4, "0")} `).join("");
+      let expected = [input, answer];
       for (let turn = 1; turn <= 2; turn++) {
-        // The second mounts the moment that the server has accepted the run.
-        await first.tab.evaluate(
-          ([props, n]) => {
-            const { note } = window;
-            window.note = (...what) => {
-              note(...what);
-              if (what[0] !== "created") return;
-              window.note = note;
-              window.pages.mount(`second-${n}`, "chat", { ...props, thread: window.streams.main.threadId });
-            };
-            window.streams.main.submit({ messages: [{ type: "human", content: n === 1 ? "Hello" : "Again" }] });
-          },
-          [first.props, turn],
-        );
-        const second = first.page.view(`second-${turn}`, first.props);
+        await first.submit(human(input));
+        const { threadId } = await first.until("some text", (s) => s.messages[2 * turn - 1]?.text.length > 10);
+        const second = await first.page.mount({ ...props, thread: threadId }, { name: `second-${turn}` });
         await second.idle(says(...expected));
         await first.until("idle", (s) => s.loading === IDLE && says(...expected)(s));
         await second.unmount();
-        expected = [...expected, "Again", "Done."];
+        expected = [...expected, input, answer];
       }
     });
   });
