@@ -14,9 +14,10 @@ import (
 func TestSnippetsOfTheGuidesAreCompiledCode(t *testing.T) {
 	t.Parallel()
 	for guide, examples := range map[string]string{
-		"writing-agents.md": "../agent/example_*_test.go",
-		"api.md":            "../server/example_*_test.go",
-		"models.md":         "../agent/model/providers/example_*_test.go",
+		"writing-agents.md":    "../agent/example_*_test.go",
+		"api.md":               "../server/example_*_test.go",
+		"models.md":            "../agent/model/providers/example_*_test.go",
+		"human-in-the-loop.md": "../agent/hitl/*_test.go",
 	} {
 		files, err := filepath.Glob(examples)
 		require.NoError(t, err)
