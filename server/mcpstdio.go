@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
@@ -21,11 +20,12 @@ type mcpCommand struct {
 	Data      string   `help:"Directory of the data. Default: ${data}." type:"path" env:"PARLEY_DATA"`
 	Ephemeral bool     `help:"Keep everything in memory; nothing survives the end." env:"PARLEY_EPHEMERAL"`
 	Agents    []string `help:"Sets of agents to offer: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
+	Config    string   `help:"File of agents to offer (YAML)." env:"PARLEY_CONFIG" placeholder:"FILE"`
 }
 
 // Run implements the command.
 func (cmd mcpCommand) Run(env *environment) error {
-	as := serveCommand{Data: cmd.Data, Ephemeral: cmd.Ephemeral, Agents: cmd.Agents}
+	as := serveCommand{Data: cmd.Data, Ephemeral: cmd.Ephemeral, Agents: cmd.Agents, Config: cmd.Config}
 	o, err := as.options(env)
 	if err != nil {
 		return err
@@ -33,22 +33,24 @@ func (cmd mcpCommand) Run(env *environment) error {
 	if o.MCP == nil {
 		o.MCP = &MCP{}
 	}
-	if o.Logger == nil { // standard output is the protocol's
-		o.Logger = slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	}
-	s, err := New(o)
+	o.Logger = env.logger() // standard output is the protocol's
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	file, err := configure(ctx, env, cmd.Config, &o)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	s, err := New(o)
+	if err != nil {
+		return errors.Join(err, file.close())
+	}
 	err = s.Start(ctx)
 	if err == nil {
 		err = s.serveMCPOver(ctx, os.Stdin, nopCloser{env.stdout})
 	}
 	grace, cancel := context.WithTimeout(context.Background(), cmp.Or(o.ShutdownGrace, 5*time.Second))
 	defer cancel()
-	return errors.Join(err, s.Shutdown(grace))
+	return errors.Join(err, s.Shutdown(grace), file.close())
 }
 
 // serveMCPOver speaks MCP over two streams until the first ends, or ctx.

@@ -47,9 +47,10 @@ func setNames(sets []Set) []string {
 	return names
 }
 
-// chooseSets adds the chosen sets to the options; the first one when none is chosen.
-func chooseSets(o Options, chosen []string) (Options, error) {
-	if len(chosen) == 0 && len(o.Sets) > 0 && len(o.Agents) == 0 {
+// chooseSets adds the chosen sets to the options; the first one when none is chosen
+// and there has to be one.
+func chooseSets(o Options, chosen []string, needed bool) (Options, error) {
+	if needed && len(chosen) == 0 && len(o.Sets) > 0 && len(o.Agents) == 0 {
 		chosen = []string{o.Sets[0].Name}
 	}
 	owner := map[string]string{}

@@ -1,11 +1,16 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	textmessage "golang.org/x/text/message"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/react"
@@ -154,7 +159,9 @@ func (c *checker) schema(at string, raw []byte) {
 		return
 	}
 	if _, err := agent.NewChecker(raw); err != nil {
-		c.d.at(at, "no JSON Schema: "+firstLine(err.Error()))
+		where, text := schemaFault(err)
+		c.d.markBad(at)
+		c.d.at(at+where, "no JSON Schema: "+text)
 		return
 	}
 	if l, ok := c.d.values[at+"/type"]; !ok || string(l.raw) != `"object"` {
@@ -162,7 +169,23 @@ func (c *checker) schema(at string, raw []byte) {
 	}
 }
 
+// schemaFault says what is wrong with a schema, and where in it, as a JSON pointer.
+func schemaFault(err error) (where, text string) {
+	var invalid *jsonschema.SchemaValidationError
+	var leaf *jsonschema.ValidationError
+	if !errors.As(err, &invalid) || !errors.As(invalid.Err, &leaf) {
+		return "", firstLine(err.Error())
+	}
+	for len(leaf.Causes) > 0 {
+		leaf = leaf.Causes[0]
+	}
+	for _, part := range leaf.InstanceLocation {
+		where = pointer(where, part)
+	}
+	return where, leaf.ErrorKind.LocalizedString(textmessage.NewPrinter(language.English))
+}
+
 func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.ReplaceAll(text, "schema:///response", ""), "\n")
+	line, _, _ := strings.Cut(text, "\n")
 	return line
 }

@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -18,7 +20,7 @@ func (c *checker) agent(at, name string, a Agent) {
 	c.tools(at, a)
 	c.review(at, a)
 	c.subagents(at, name, a)
-	if a.Limits.Cost > 0 && !c.priced(a.Model) {
+	if a.Limits.Cost > 0 && a.Model != "" && !c.priced(a.Model) {
 		c.d.at(at+"/limits/cost", fmt.Sprintf("the model %s has no price; give it one under models", a.Model))
 	}
 	for _, key := range []string{"trim", "summarise"} {
@@ -74,7 +76,11 @@ func (c *checker) prompt(at, name string, a Agent) {
 		c.d.files = append(c.d.files, file)
 		b, err := readFile(file)
 		if err != nil {
-			c.d.at(at+"/prompt_file", strings.TrimPrefix(err.Error(), "manifest: "))
+			text := strings.TrimPrefix(err.Error(), "manifest: ")
+			if errors.Is(err, fs.ErrNotExist) {
+				text = a.PromptFile + " doesn't exist"
+			}
+			c.d.at(at+"/prompt_file", text)
 			return
 		}
 		text = string(b)

@@ -25,6 +25,8 @@ type document struct {
 	faults []Fault
 	// bad are the pointers of values that have a fault.
 	bad map[string]bool
+	// unread are the pointers of values that YAML says in a way that isn't understood here.
+	unread map[string]bool
 	// secrets are texts that must not be shown.
 	secrets []string
 	// files are those that were looked at, this one first.
@@ -43,7 +45,7 @@ const maxValues, maxDepth = 100_000, 200
 
 // readDocument parses YAML. name is how the file is called in faults.
 func readDocument(name string, source []byte) *document {
-	d := &document{name: name, source: string(source), values: map[string]*located{}}
+	d := &document{name: name, source: string(source), values: map[string]*located{}, unread: map[string]bool{}}
 	file, err := parser.ParseBytes(source, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.syntax(err)
@@ -54,7 +56,7 @@ func readDocument(name string, source []byte) *document {
 		switch {
 		case doc.Body == nil:
 		case body != nil:
-			d.fault("", doc.Body.GetToken().Position, "a file holds one document; this is a second one")
+			d.fault("", placeOf(doc.Body), "a file holds one document; this is a second one")
 			return d
 		default:
 			body = doc.Body
@@ -138,11 +140,17 @@ func (w *walker) encode(at string, n ast.Node, l *located, depth int) json.RawMe
 	}
 }
 
+// unread adds a fault of a value that stands as null then.
+func (w *walker) unread(at string, n ast.Node, message string) {
+	w.d.unread[at] = true
+	w.d.fault(at, placeOf(n), message)
+}
+
 func (w *walker) resolve(at string, alias *ast.AliasNode) ast.Node {
 	name := alias.Value.GetToken().Value
 	target, ok := w.anchors[name]
 	if !ok {
-		w.d.fault(at, placeOf(alias), "unknown alias *"+name+suggestion(name, keysOf(w.anchors)))
+		w.unread(at, alias, "unknown alias *"+name+suggestion(name, keysOf(w.anchors)))
 	}
 	return target
 }
@@ -158,7 +166,7 @@ func (w *walker) tagged(at string, v *ast.TagNode, l *located, depth int) json.R
 		}
 		return quote(v.Value.GetToken().Value)
 	default:
-		w.d.fault(at, placeOf(v), "the tag "+tag+" isn't supported; leave it out")
+		w.unread(at, v, "the tag "+tag+" isn't supported; leave it out")
 		return w.encode(at, v.Value, l, depth+1)
 	}
 }
@@ -259,7 +267,7 @@ func (w *walker) scalar(at string, n ast.Node) json.RawMessage {
 			return json.RawMessage(strconv.FormatFloat(v.Value, 'g', -1, 64))
 		}
 	}
-	w.d.fault(at, placeOf(n), "this value has no meaning here: "+n.String())
+	w.unread(at, n, "this value has no meaning here: "+n.String())
 	return json.RawMessage("null")
 }
 

@@ -88,11 +88,16 @@ func (d *document) fault(at string, place *token.Position, message string) {
 
 // at adds a mistake of the value at a JSON pointer; of the nearest one around it, if there is none.
 func (d *document) at(pointer, message string) {
+	d.markBad(pointer)
+	d.fault(pointer, d.place(pointer, false), message)
+}
+
+// markBad keeps later checks from a value.
+func (d *document) markBad(pointer string) {
 	if d.bad == nil {
 		d.bad = map[string]bool{}
 	}
 	d.bad[pointer] = true
-	d.fault(pointer, d.place(pointer, false), message)
 }
 
 // atKey is at for a mistake of the value's key.

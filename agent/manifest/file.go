@@ -7,7 +7,7 @@ type File struct {
 	Models map[string]Model  `json:"models,omitempty" jsonschema_description:"Models by a name of your own, with their options. Agents may also name a provider's model directly."`
 	MCP    map[string]Server `json:"mcp,omitempty" jsonschema_description:"MCP servers by a name of your own. An agent lists their tools as server.tool, or server.* for all."`
 	Tools  map[string]Tool   `json:"tools,omitempty" jsonschema_description:"Tools of your own, each an HTTP request. The built-in tools now, calculator and ask_user need no entry."`
-	Agents map[string]Agent  `json:"agents" jsonschema:"required,minProperties=1" jsonschema_description:"Agents by name. The name is the id that clients ask for."`
+	Agents map[string]Agent  `json:"agents" jsonschema:"required" jsonschema_description:"Agents by name. The name is the id that clients ask for."`
 }
 
 // Model is a chat model with its options: one of a provider, or a script.

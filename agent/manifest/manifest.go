@@ -53,12 +53,15 @@ func Parse(path string, source []byte, o Options) (*Manifest, error) {
 	if d.raw == nil {
 		return nil, d.err()
 	}
-	s, err := newShape()
+	s, err := theShape()
 	if err != nil {
 		return nil, err
 	}
 	if err := s.check(d); err != nil {
 		return nil, err
+	}
+	if d.bad[""] { // nothing can be said of what isn't a mapping
+		return nil, d.err()
 	}
 	f, err := decode(d)
 	if err != nil {

@@ -22,6 +22,10 @@ var namePatterns = map[string]string{
 // Read holds files against the same one.
 func Schema() (json.RawMessage, error) {
 	s := reflector().Reflect(&File{})
+	one := uint64(1)
+	if agents, ok := s.Properties.Get("agents"); ok {
+		agents.MinProperties = &one
+	}
 	s.Title = "Agents of Parley"
 	for name, pattern := range namePatterns {
 		p, ok := s.Properties.Get(name)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -24,6 +25,9 @@ type shape struct {
 }
 
 const schemaName = "schema:///agents"
+
+// theShape is made once: the schema never changes.
+var theShape = sync.OnceValues(newShape)
 
 func newShape() (*shape, error) {
 	raw, err := Schema()
@@ -84,6 +88,10 @@ func (s *shape) explain(d *document, e *jsonschema.ValidationError) {
 	at := ""
 	for _, part := range e.InstanceLocation {
 		at = pointer(at, part)
+	}
+	if d.unread[at] {
+		d.markBad(at)
+		return
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:

@@ -30,7 +30,7 @@ func suggestion(name string, known []string) string {
 
 // nearest is the name that was probably meant; "" if none is near.
 func nearest(name string, known []string) string {
-	best, least := "", max(len(name)/3, 1)+1
+	best, least := "", (len(name)+1)/3+1
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least {
 			best, least = k, d
