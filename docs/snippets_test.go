@@ -14,6 +14,7 @@ import (
 func TestSnippetsOfTheGuidesAreCompiledCode(t *testing.T) {
 	t.Parallel()
 	for guide, examples := range map[string]string{
+		"agents.md":            "../agent/react/example*_test.go",
 		"writing-agents.md":    "../agent/example_*_test.go",
 		"api.md":               "../server/example_*_test.go",
 		"models.md":            "../agent/model/providers/example_*_test.go",
