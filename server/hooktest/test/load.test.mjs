@@ -53,8 +53,9 @@ for (const library of libraries) {
       await view.call("stop");
       const stopped = Date.now();
       while ((await runs(threadId))[0].status === "running") assert.ok(Date.now() - stopped < 4_000, "still running");
-      const { messages } = await view.until("idle", (s) => s.loading === IDLE);
-      await stays(view, "nothing comes after the stop", (s) => s.messages[1].text === messages[1].text, 300);
+      await view.until("idle", (s) => s.loading === IDLE);
+      // What was on its way is still shown; what the model would have said isn't.
+      await stays(view, "a part of the text", (s) => s.messages[1].text.length < chunks(400).length, 300);
 
       const other = await view.page.mount(view.props, { name: "other" });
       await other.submit(human("tokens=100 delay_us=10000"));
@@ -74,9 +75,9 @@ for (const library of libraries) {
       const stopped = Date.now();
       while (["pending", "running"].includes((await runs(threadId))[0].status)) assert.ok(Date.now() - stopped < 4_000, "still running");
       await view.submit(human("tokens=2"));
-      await view.until("the answer", (s) => s.loading === IDLE && texts(s).at(-1) === chunks(2));
+      await view.until("the answer", (s) => s.loading === IDLE && texts(s).includes(chunks(2)));
       const kept = await (await remount(view)).until("the thread", (s) => texts(s).at(-1) === chunks(2));
-      assert.ok(!texts(kept).includes(chunks(200)));
+      assert.deepEqual(texts(kept), ["tokens=200 delay_us=40000", "tokens=2", chunks(2)]);
     });
   });
 }
