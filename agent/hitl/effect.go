@@ -101,8 +101,8 @@ func completed(update agent.Update, r Record, notice string) (agent.Update, erro
 
 func completedMessages(raw json.RawMessage, r Record, notice string) (json.RawMessage, error) {
 	messages, err := message.CoerceList(raw)
-	if err != nil { // no list of messages: the channel will say so, or take it
-		return raw, nil
+	if err != nil {
+		return raw, nil //nolint:nilerr // no list of messages: the channel will say so, or take it
 	}
 	found := false
 	for i := range messages {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -44,21 +45,23 @@ type payment struct {
 	Amount int    `json:"amount" jsonschema:"minimum=1"`
 }
 
-// tools are pay and mail, which tests gate, and search, which they don't.
-func (d *desk) tools(t require.TestingT) *tool.Set {
-	note := func(name string) func(tool.CallContext, json.RawMessage) (string, error) {
-		return func(ctx tool.CallContext, args json.RawMessage) (string, error) {
+// list are the tools pay and mail, which tests gate, and search, which they don't.
+func (d *desk) list() []tool.Tool {
+	as := func(name string, schema string) tool.Tool {
+		return tool.Raw(name, name, json.RawMessage(schema), func(ctx tool.CallContext, _ json.RawMessage) (any, error) {
 			d.did(name + string(ctx.ToolCall().Args))
 			return name + " done", nil
-		}
+		}, tool.AtMostOnce())
 	}
-	as := func(name string, schema string) tool.Tool {
-		fn := note(name)
-		return tool.Raw(name, name, json.RawMessage(schema), func(ctx tool.CallContext, args json.RawMessage) (any, error) { return fn(ctx, args) })
+	return []tool.Tool{
+		as("pay", `{"type":"object","properties":{"to":{"type":"string"},"amount":{"type":"integer","minimum":1}},"required":["to","amount"]}`),
+		as("mail", `{"$defs":{"addr":{"type":"string","minLength":3}},"type":"object","properties":{"to":{"$ref":"#/$defs/addr"}},"required":["to"]}`),
+		as("search", `{"type":"object"}`),
 	}
-	const paySchema = `{"type":"object","properties":{"to":{"type":"string"},"amount":{"type":"integer","minimum":1}},"required":["to","amount"]}`
-	const mailSchema = `{"$defs":{"addr":{"type":"string","minLength":3}},"type":"object","properties":{"to":{"$ref":"#/$defs/addr"}},"required":["to"]}`
-	set, err := tool.NewSet(as("pay", paySchema), as("mail", mailSchema), as("search", `{"type":"object"}`))
+}
+
+func (d *desk) tools(t require.TestingT) *tool.Set {
+	set, err := tool.NewSet(d.list()...)
 	require.NoError(t, err)
 	return set
 }
@@ -66,19 +69,20 @@ func (d *desk) tools(t require.TestingT) *tool.Set {
 // script answers with the messages in turn: after n answers of its own it gives the n-th.
 func script(turns ...message.Message) func(message.List) message.Message {
 	return func(conversation message.List) message.Message {
-		n := 0
+		n, last := 0, 0
 		for _, m := range conversation.All() {
 			if m.Type == message.AI && strings.HasPrefix(m.ID, "ai-") {
 				n++
+				if at, err := strconv.Atoi(m.ID[3:]); err == nil {
+					last = max(last, at)
+				}
 			}
 		}
-		if n < len(turns) {
-			m := turns[n]
-			m.ID = fmt.Sprintf("ai-%d", n+1)
-			return m
-		}
 		m := message.NewAI("Done.")
-		m.ID = fmt.Sprintf("ai-%d", n+1)
+		if n < len(turns) {
+			m = turns[n]
+		}
+		m.ID = fmt.Sprintf("ai-%d", last+1)
 		return m
 	}
 }
@@ -113,6 +117,13 @@ func speaker(conversation message.List) (m message.Message, open []message.ToolC
 	return message.Message{}, nil
 }
 
+// carryOut is what the tools node of a graph does with a call.
+func carryOut(ctx agent.Context, gate *hitl.Gate, set *tool.Set, call message.ToolCall) (agent.Update, error) {
+	return gate.Call(ctx, call, func(ctx agent.Context, call message.ToolCall) (agent.Update, error) {
+		return set.Run(ctx, call, nil, tool.Reviewed())
+	})
+}
+
 // loop is a small agent around a gate: model, review, one task per call.
 func loop(gate *hitl.Gate, set *tool.Set, model func(message.List) message.Message) *agent.Graph {
 	b := agent.NewGraph[chat]("desk", gate.Options()...).
@@ -132,9 +143,7 @@ func loop(gate *hitl.Gate, set *tool.Set, model func(message.List) message.Messa
 		if err := json.Unmarshal(in, &sent); err != nil {
 			return nil, err
 		}
-		return gate.Call(ctx, sent.Call, func(ctx agent.Context, call message.ToolCall) (agent.Update, error) {
-			return set.Run(ctx, call, nil, tool.Reviewed())
-		})
+		return carryOut(ctx, gate, set, sent.Call)
 	})
 	b.Edge(agent.Start, "model_request").Edge("tools", "model_request")
 	b.BranchTo(last, func(_ agent.Context, s chat) ([]agent.Target, error) {
