@@ -222,3 +222,27 @@ func TestAValueThatAPersonGaveOnceIsKept(t *testing.T) {
 	require.Equal(t, []string{"yes", id, "yes", id}, got(t, thread))
 	require.Equal(t, []string{id, id}, asked)
 }
+
+func TestWhetherAStepIsRecordedCanBeAsked(t *testing.T) {
+	t.Parallel()
+	var found []bool
+	thread := agenttest.New(workers(func(ctx agent.Context, in string) (agent.Update, error) {
+		if in == "two" {
+			return nil, nil
+		}
+		for range 2 {
+			found = append(found, agent.Recorded(ctx, "s"))
+			if _, err := agent.Step(ctx, "s", func(agent.StepContext) (int, error) { return 1, nil }); err != nil {
+				return nil, err
+			}
+		}
+		found = append(found, agent.Recorded(ctx, "s"))
+		_, err := agent.Interrupt[string](ctx, "?")
+		return nil, err
+	}))
+	_, err := thread.Run(t.Context(), map[string]any{})
+	require.NoError(t, err)
+	_, err = thread.Resume(t.Context(), "yes")
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, false, false, true, true, false}, found)
+}

@@ -91,6 +91,19 @@ func (s *stepScope) enter(name string) (key stepKey, rec journaled, release func
 	return key, rec, release, nil
 }
 
+// Recorded tells whether the next Step of that name has been carried out in an earlier attempt: it
+// will return what is recorded. It costs nothing in a task that is new.
+func Recorded(ctx Context, name string) bool {
+	s := ctx.journal()
+	if s.task.loop == nil {
+		return false
+	}
+	s.mu.Lock()
+	key := stepKey{name: name, occurrence: s.calls[name]}
+	s.mu.Unlock()
+	return s.steps.load(s) == nil && s.steps.get(key).Status == StepDone
+}
+
 // acquire waits until no other task is in the step.
 func (j *journal) acquire(ctx context.Context, key stepKey) (release func(), err error) {
 	for {

@@ -19,11 +19,12 @@ func (g *Gate) AfterModel(ctx agent.Context, conversation message.List) (agent.U
 	if err != nil {
 		return nil, err
 	}
-	if !g.concerned(conversation) {
+	// Journaled: with the answer there may come messages that look like the model's.
+	const review = "hitl:review"
+	if !g.concerned(conversation) && !agent.Recorded(ctx, review) {
 		return sealed(held), nil
 	}
-	// Journaled: with the answer there may come messages that look like the model's.
-	calls, err := agent.Step(ctx, "hitl:review", func(agent.StepContext) ([]reviewed, error) {
+	calls, err := agent.Step(ctx, review, func(agent.StepContext) ([]reviewed, error) {
 		return g.reviewAll(ctx, conversation), nil
 	})
 	if err != nil {
@@ -67,14 +68,13 @@ func (g *Gate) AfterModel(ctx agent.Context, conversation message.List) (agent.U
 	return update, nil
 }
 
-// concerned tells whether calls of the conversation can need review. It may say so too often.
+// concerned tells whether the newest AI message calls tools that have rules.
 func (g *Gate) concerned(conversation message.List) bool {
 	for _, m := range conversation.Backward() {
-		if m.Type != message.AI || len(m.ToolCalls)+len(m.InvalidToolCalls) == 0 {
-			continue
+		if m.Type == message.AI {
+			return slices.ContainsFunc(m.ToolCalls, func(c message.ToolCall) bool { return g.Gates(c.Name) }) ||
+				slices.ContainsFunc(m.InvalidToolCalls, func(c message.InvalidToolCall) bool { return g.Gates(c.Name) })
 		}
-		return slices.ContainsFunc(m.ToolCalls, func(c message.ToolCall) bool { return g.Gates(c.Name) }) ||
-			slices.ContainsFunc(m.InvalidToolCalls, func(c message.InvalidToolCall) bool { return g.Gates(c.Name) })
 	}
 	return false
 }

@@ -125,8 +125,8 @@ func carryOut(ctx agent.Context, gate *hitl.Gate, set *tool.Set, call message.To
 }
 
 // loop is a small agent around a gate: model, review, one task per call.
-func loop(gate *hitl.Gate, set *tool.Set, model func(message.List) message.Message) *agent.Graph {
-	b := agent.NewGraph[chat]("desk", gate.Options()...).
+func loop(gate *hitl.Gate, set *tool.Set, model func(message.List) message.Message, options ...agent.GraphOption) *agent.Graph {
+	b := agent.NewGraph[chat]("desk", append(options, gate.Options()...)...).
 		Node("model_request", func(_ agent.Context, s chat) (agent.Update, error) {
 			return agent.Set("messages", []message.Message{model(s.Messages)}), nil
 		})
