@@ -302,10 +302,11 @@ func (b *builder) checkOffered(at, entry string) {
 			if covers(entry, m.Ref()) {
 				return
 			}
-			offered = append(offered, m.Ref())
+			_, remote, _ := strings.Cut(m.Ref(), ".")
+			offered = append(offered, remote)
 		}
 	}
 	if pattern != "*" {
-		b.m.doc.at(at, fmt.Sprintf("the server %s offers no tool %s", name, pattern)+suggestion(entry, offered))
+		b.m.doc.at(at, fmt.Sprintf("the server %s offers no tool %s", name, pattern)+suggestion(pattern, offered))
 	}
 }

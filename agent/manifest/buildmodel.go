@@ -53,12 +53,20 @@ func (b *builder) parse(at, name, full string, o providers.Options) model.Model 
 	m, err := providers.Parse(full, providers.Env{Options: o, Getenv: getenv, LateKeys: b.o.LateKeys})
 	switch {
 	case errors.Is(err, model.ErrNoKey):
-		b.m.doc.at(at, "the model "+full+" has no key: "+strings.TrimPrefix(err.Error(), model.ErrNoKey.Error()+": "))
+		b.m.doc.at(at, "the model "+full+" has no key: "+behind(err.Error(), model.ErrNoKey.Error()+": "))
 	case err != nil:
 		b.m.doc.at(at, firstLine(err.Error()))
 	}
 	b.models[name] = m
 	return m
+}
+
+// behind is what stands behind a part of a text; the text, if that isn't there.
+func behind(text, part string) string {
+	if _, rest, ok := strings.Cut(text, part); ok {
+		return rest
+	}
+	return text
 }
 
 // missingKey says which key a model lacks; "" if none.

@@ -78,7 +78,7 @@ func (c *checker) model(at string, m Model) {
 		}
 		for j, turn := range rule.Turns {
 			for k, call := range turn.Call {
-				if call.Tool != "" && call.Tool != react.TaskTool {
+				if call.Tool != "" && call.Tool != react.TaskTool && !c.isOutput(call.Tool) {
 					c.toolRef(fmt.Sprintf("%s/script/%d/turns/%d/call/%d/tool", at, i, j, k), call.Tool)
 				}
 			}
@@ -87,6 +87,18 @@ func (c *checker) model(at string, m Model) {
 			}
 		}
 	}
+}
+
+// isOutput reports whether a name is that of the tool by which a model gives a structured answer.
+func (c *checker) isOutput(name string) bool {
+	for _, a := range c.d.names("agents") {
+		output := pointer("/agents", a) + "/output"
+		title, titled := c.d.values[output+"/title"]
+		if _, ok := c.d.values[output]; ok && (titled && string(title.raw) == string(quote(name)) || !titled && name == "extract-1") {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checker) server(at string, s Server) {

@@ -138,18 +138,27 @@ func (c *checker) review(at string, a Agent) {
 	}
 }
 
-// covers reports whether the entry of a list of tools, a name or server.pattern, stands for a name.
-func covers(entry, name string) bool {
-	if entry == name {
+// covers reports whether a name of a tool or a pattern, in which * stands for anything within a
+// server's tools or within those that are no server's, stands for a name.
+func covers(pattern, name string) bool {
+	if pattern == name {
 		return true
 	}
-	server, pattern, dotted := strings.Cut(entry, ".")
-	other, tool, also := strings.Cut(name, ".")
-	if !dotted || !also || server != other {
+	server, pattern, dotted := cutServer(pattern)
+	other, tool, also := cutServer(name)
+	if dotted != also || server != other {
 		return false
 	}
 	ok, err := path.Match(pattern, tool)
 	return ok && err == nil
+}
+
+// cutServer parts server.tool; a name without a dot is a tool of no server.
+func cutServer(name string) (server, tool string, dotted bool) {
+	if server, tool, dotted = strings.Cut(name, "."); !dotted {
+		return "", name, false
+	}
+	return server, tool, true
 }
 
 func (c *checker) subagents(at, name string, a Agent) {
