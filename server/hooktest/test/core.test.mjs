@@ -105,7 +105,7 @@ for (const library of libraries) {
       const calls = await view.page.notes("onRequest");
       assert.ok(calls.some(([path, init]) => /^\/threads\/.+\/state$/.test(path) && init === "object"));
       await view.submit(human("Again"));
-      await view.idle(undefined, 10_000);
+      await view.idle(undefined);
     });
   });
 

@@ -58,7 +58,7 @@ for (const library of libraries) {
       const [one, other] = await both(t);
       await approve(one);
       await ends(one);
-      const shown = await other.until("the question is gone", (s) => s.open.length === 0 && executed(s), 10_000);
+      const shown = await other.until("the question is gone", (s) => s.open.length === 0 && executed(s));
       assert.equal(cards(shown), 1);
     });
 
@@ -67,7 +67,7 @@ for (const library of libraries) {
       const [one, other] = await both(t);
       const [{ id }] = (await other.read()).interrupts;
       await Promise.all([one.respond({ approved: true }, { interruptId: id }), other.respond({ approved: false }, { interruptId: id })]);
-      for (const view of [one, other]) await view.until("the end", (s) => s.loading === IDLE && s.messages.at(-1)?.text.startsWith("Done."), 10_000);
+      for (const view of [one, other]) await view.until("the end", (s) => s.loading === IDLE && s.messages.at(-1)?.text.startsWith("Done."));
       const shown = await one.read();
       assert.equal(shown.messages.filter((m) => m.type === "tool").length, 1);
       await one.until("one was told", async () => true);
@@ -87,7 +87,7 @@ for (const library of libraries) {
             .then(() => window.note("accepted", click), (error) => window.note("rejected", String(error)));
         }
       });
-      await view.until("the end", executed, 10_000);
+      await view.until("the end", executed);
       await view.tab.waitForFunction(() => window.notes.filter(([what]) => what === "accepted" || what === "rejected").length === 2);
       assert.deepEqual(await view.page.notes("rejected"), []);
     });
@@ -172,7 +172,7 @@ for (const library of libraries) {
         await view.until("the question is back", (s) => s.loading === IDLE && s.interrupts[0]?.id === id);
       }
       await view.respond({ decisions: [{ type: "approve" }] }, { interruptId: id });
-      const shown = await view.until("the end", (s) => s.loading === IDLE && s.messages.at(-1)?.text.startsWith("Done: Refund order 4711"), 10_000);
+      const shown = await view.until("the end", (s) => s.loading === IDLE && s.messages.at(-1)?.text.startsWith("Done: Refund order 4711"));
       assert.equal(shown.messages.filter((m) => m.type === "tool").length, 1);
     });
 

@@ -48,7 +48,7 @@ for (const library of libraries) {
       const opens = () => view.tab.evaluate(() => window.wrappers.droppable.opens);
       const before = await opens();
       await view.tab.evaluate(() => window.wrappers.droppable.drop());
-      await view.tab.waitForFunction((n) => window.wrappers.droppable.opens > n, before, { timeout: 10_000 });
+      await view.tab.waitForFunction((n) => window.wrappers.droppable.opens > n, before, { timeout: 30_000 });
       assert.ok((await view.page.notes("reconnect")).length > 0);
       await view.respond(asking.answer);
       await view.until("completed", ended);

@@ -52,7 +52,7 @@ for (const library of libraries) {
       const { threadId } = await view.until("streaming", (s) => s.messages[1]?.text.length > 50);
       await view.call("stop");
       const stopped = Date.now();
-      while ((await runs(threadId))[0].status === "running") assert.ok(Date.now() - stopped < 4_000, "still running");
+      while ((await runs(threadId))[0].status === "running") assert.ok(Date.now() - stopped < 20_000, "still running");
       await view.until("idle", (s) => s.loading === IDLE);
       // What was on its way is still shown; what the model would have said isn't.
       await stays(view, "a part of the text", (s) => s.messages[1].text.length < chunks(400).length, 300);
@@ -73,7 +73,7 @@ for (const library of libraries) {
       await view.submit(human("tokens=200 delay_us=40000"));
       const { threadId } = await view.idle();
       const stopped = Date.now();
-      while (["pending", "running"].includes((await runs(threadId))[0].status)) assert.ok(Date.now() - stopped < 4_000, "still running");
+      while (["pending", "running"].includes((await runs(threadId))[0].status)) assert.ok(Date.now() - stopped < 20_000, "still running");
       await view.submit(human("tokens=2"));
       await view.until("the answer", (s) => s.loading === IDLE && texts(s).includes(chunks(2)));
       const kept = await (await remount(view)).until("the thread", (s) => texts(s).at(-1) === chunks(2));
@@ -92,7 +92,7 @@ describe("a thread of 200 messages", () => {
     const shown = await view.until("all messages", (s) => s.messages.length === 200);
     assert.deepEqual(texts(shown), messages.map((m) => m.content));
     await view.submit(human("tokens=20"));
-    const later = await view.until("the answer", (s) => s.loading === IDLE && s.messages.length === 202, 10_000);
+    const later = await view.until("the answer", (s) => s.loading === IDLE && s.messages.length === 202);
     assert.deepEqual(later.messages.slice(0, 200).map((m) => m.id), messages.map((m) => m.id));
   });
 });
@@ -109,7 +109,7 @@ describe("many tabs of one browser", () => {
     // The others come to a thread that runs.
     for (const view of views.slice(1)) await view.unmount();
     for (let i = 2; i <= 7; i++) views[i - 1] = await page.mount(props, { name: `tab-${i}` });
-    for (const view of views) await view.until("the whole text", (s) => s.loading === IDLE && s.messages[1]?.text.length === 500, 15_000);
+    for (const view of views) await view.until("the whole text", (s) => s.loading === IDLE && s.messages[1]?.text.length === 500);
   });
 });
 
@@ -122,11 +122,11 @@ describe("a model of 1,000 tokens a second", () => {
     await view.watch(() => document.querySelectorAll("[data-message]").length);
     const began = Date.now();
     await view.submit(human("tokens=3000 delay_us=1000"));
-    await view.until("streaming", (s) => s.messages[1]?.text.length > 100, 15_000);
+    await view.until("streaming", (s) => s.messages[1]?.text.length > 100);
     await view.settles("the end", (s) => {
       assert.equal(s.loading, IDLE);
       assert.deepEqual(s.messages[1]?.text.trim().split(" "), expected);
-    }, 30_000);
+    }, 60_000);
     const frames = (await view.frames()).length;
     t.diagnostic(`3000 tokens in ${Date.now() - began} ms, ${frames} frames`);
     assert.ok(frames > 20, `${frames} frames`);
@@ -137,10 +137,10 @@ describe("a model of 1,000 tokens a second", () => {
     const page = await openPage(t);
     const first = await page.mount({ api: bench, graph: "echo_stream" });
     await first.submit(human("tokens=3000 delay_us=1000"));
-    const { threadId } = await first.until("streaming", (s) => s.messages[1]?.text.length > 100, 15_000);
+    const { threadId } = await first.until("streaming", (s) => s.messages[1]?.text.length > 100);
     await page.load();
     const view = await page.mount({ ...first.props, thread: threadId });
-    const shown = await view.until("the end", (s) => s.loading === IDLE && s.messages[1]?.text.length === 3000 * 5, 30_000);
+    const shown = await view.until("the end", (s) => s.loading === IDLE && s.messages[1]?.text.length === 3000 * 5, 60_000);
     assert.deepEqual(shown.messages[1].text.trim().split(" "), expected);
   });
 });

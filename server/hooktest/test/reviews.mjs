@@ -45,7 +45,7 @@ export async function onceInEveryFrame(view) {
 }
 
 /** Waits for the run's end with the card there once, and no question left. */
-export const ends = (view, timeout = 10_000) =>
+export const ends = (view, timeout = 30_000) =>
   view.settles("the end", (s) => {
     assert.ok(executed(s), `executed; shown: ${JSON.stringify(s)}`);
     assert.deepEqual([cards(s), s.interrupts], [1, []]);

@@ -15,7 +15,7 @@ for (const library of libraries) {
     test("discover subagents", async (t) => {
       const view = await mounted(t, "deep_agent", { panels: [panel("r", { subagent: "researcher" })] });
       await view.submit(human("Research the protocol risks"));
-      const shown = await view.idle((s) => s.subagents.length === 2 && s.subagents.every((a) => a.status === "complete") && s.panels.r?.length > 0, 10_000);
+      const shown = await view.idle((s) => s.subagents.length === 2 && s.subagents.every((a) => a.status === "complete") && s.panels.r?.length > 0);
       assert.deepEqual(shown.subagents.map((a) => a.name).sort(), ["data-analyst", "researcher"]);
       assert.ok(shown.toolCalls.includes("task"));
     });
@@ -116,7 +116,7 @@ for (const library of libraries) {
     async function finished(t, props) {
       const view = await mounted(t, "deep_agent", props);
       await view.submit(input);
-      await view.idle(researched, 10_000);
+      await view.idle(researched);
       return view;
     }
 
@@ -224,7 +224,7 @@ for (const library of libraries) {
     async function fannedOut(t) {
       const view = await mounted(t, "parallel_fanout");
       await view.submit(human("Fan out"));
-      await view.idle((s) => s.subagents.length === 6 && completed(s), 15_000);
+      await view.idle((s) => s.subagents.length === 6 && completed(s));
       return view;
     }
 
@@ -258,7 +258,7 @@ for (const library of libraries) {
     test("six subgraphs come back from history alone", async (t) => {
       const first = await mounted(t, "parallel_subgraph");
       await first.submit(human("Hello"));
-      await first.idle((s) => s.subgraphs.length === 6 && s.messages.length === 13, 15_000);
+      await first.idle((s) => s.subgraphs.length === 6 && s.messages.length === 13);
       first.page.requests.length = 0;
       const view = await remount(first);
       const shown = await view.until("six hosts", (s) => s.subgraphs.length === 6);
@@ -278,7 +278,7 @@ for (const library of libraries) {
       assert.equal(view.page.count("/events"), 0);
       await view.submit(human("Again"));
       await view.sawLoading();
-      await view.until("idle", (s) => s.loading === IDLE, 15_000);
+      await view.until("idle", (s) => s.loading === IDLE);
       assert.ok(view.page.count("/events") > 0);
     });
 

@@ -51,7 +51,7 @@ describe("svelte", () => {
     // A panel that is mounted as a run ends is a race of SDK 1.9.28, so they come afterwards.
     await view.watch(() => document.querySelector("[data-field=subagents]").textContent);
     await view.submit(human("Research"));
-    await view.until("both complete", (s) => s.loading === IDLE && s.subagents.length === 2 && s.subagents.every((a) => a.status === "complete"), 10_000);
+    await view.until("both complete", (s) => s.loading === IDLE && s.subagents.length === 2 && s.subagents.every((a) => a.status === "complete"));
     const running = (await view.frames()).map((text) => JSON.parse(text).filter((a) => a.status === "running").length);
     assert.ok(running.includes(2), "both cards were there while the subagents ran");
     await view.update({ panels });
@@ -59,6 +59,6 @@ describe("svelte", () => {
       assert.deepEqual([shown["researcher calls"], shown["data-analyst calls"]], [["search_web"], ["query_database"]]);
       assert.match(shown["researcher says"].at(-1).text, /^Research completed: found relevant results\. Tool output: \{/);
       assert.match(shown["data-analyst says"].at(-1).text, /^Analysis completed: found 2 records\. Tool output: /);
-    }, 10_000);
+    });
   });
 });
