@@ -17,6 +17,7 @@ func TestSnippetsOfTheGuidesAreCompiledCode(t *testing.T) {
 		"agents.md":            "../agent/react/example*_test.go",
 		"writing-agents.md":    "../agent/example_*_test.go",
 		"api.md":               "../server/example_*_test.go",
+		"mcp.md":               "../server/mcptest/example_*_test.go",
 		"models.md":            "../agent/model/providers/example_*_test.go",
 		"human-in-the-loop.md": "../agent/hitl/*_test.go",
 	} {
