@@ -1,7 +1,6 @@
 package react_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -101,7 +100,7 @@ func TestTheGuidesAgentsRun(t *testing.T) {
 		require.Contains(t, conversation(t, thread), want)
 		if s, err := thread.State(t.Context(), ""); err == nil {
 			if basket, ok := s.State.Value("basket"); ok {
-				require.JSONEq(t, `["a \"hat\""]`, string(json.RawMessage(basket.JSON)))
+				require.JSONEq(t, `["a \"hat\""]`, string(basket.JSON))
 			}
 		}
 	}
