@@ -30,9 +30,8 @@ type eventTrack struct {
 	started bool
 	project *protocol.Projection // nil until there is something to project
 	states  stateCache
-	pos     int64  // of the last entry that was folded
-	end     int64  // of the newest entry in the log when it was looked at last
-	looked  uint64 // looks at the log that the feed asked for and that were taken
+	pos     int64 // of the last entry that was folded
+	end     int64 // of the newest entry in the log when it was looked at last
 	epoch   uint64
 
 	seen     uint64 // version of the feed that was folded
@@ -198,9 +197,8 @@ func (t *eventTrack) advance(ctx context.Context) (retry bool, err error) {
 		}
 		switch {
 		case len(entries) == 0 && t.pos >= t.end:
-			if stored, err := t.look(ctx); err != nil {
-				return false, err
-			} else if stored {
+			if stored := t.feed.inLog(); stored > t.pos { // although nothing was published
+				t.end = max(t.end, stored)
 				continue
 			}
 			t.seen, t.caughtUp = version, true
@@ -227,22 +225,6 @@ func (t *eventTrack) advance(ctx context.Context) (retry bool, err error) {
 			return false, nil
 		}
 	}
-}
-
-// look finds out whether the log has grown although nothing was published, when
-// the feed asks for it.
-func (t *eventTrack) look(ctx context.Context) (stored bool, err error) {
-	planned := t.feed.planned()
-	if planned == t.looked {
-		return false, nil
-	}
-	end, _, err := t.log.end(ctx)
-	if err != nil {
-		return false, err
-	}
-	t.looked = planned
-	t.end = max(t.end, end)
-	return t.pos < t.end, nil
 }
 
 // contiguous is how many entries follow on one another without a hole: behind it

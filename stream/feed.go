@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
@@ -30,8 +29,7 @@ type feed struct {
 	events *eventTrack // projection onto the thread protocol; nil without readers of it
 	epoch  uint64      // grows when another thread takes the id
 	heard  bool        // something was published since the watch began
-	looks  uint64      // grows when the log has to be looked at although nothing was published
-	timer  *time.Timer // of the next such look
+	stored int64       // Pos up to which the log has what was published before the watch began, as far as was said
 }
 
 // slot is an entry of the ring and what it counts in bytes.
@@ -104,10 +102,6 @@ const maxRing = 1024
 // release gives the ring's memory back, once nobody watches.
 func (f *feed) release() {
 	f.mu.Lock()
-	if f.timer != nil {
-		f.timer.Stop()
-	}
-	f.heard = true // ends a look that is under way
 	ring := f.ring
 	f.reset()
 	f.mu.Unlock()
@@ -115,6 +109,29 @@ func (f *feed) release() {
 		clear(ring)
 		rings.Put(&ring)
 	}
+}
+
+// storedUpTo has the readers look at the log for what was published before the
+// watch began and stored since: nothing else tells of it. Once something was
+// published in the watch, readers see by its Pos that they miss what lies before.
+func (f *feed) storedUpTo(pos int64) {
+	f.mu.Lock()
+	news := !f.heard && pos > f.stored
+	if news {
+		f.stored = pos
+	}
+	wake := f.change(news)
+	f.mu.Unlock()
+	if wake != nil {
+		close(wake)
+	}
+}
+
+// inLog is the Pos up to which storedUpTo was told that the log is complete.
+func (f *feed) inLog() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stored
 }
 
 // runEnded marks the run's projection and wakes its readers.
@@ -158,7 +175,7 @@ func (f *feed) reset() {
 	if n := len(f.ring); n > 0 {
 		f.lost = max(f.lost, f.ring[n-1].entry.Pos)
 	}
-	f.ring, f.bytes, f.states = nil, 0, 0
+	f.ring, f.bytes, f.states, f.stored = nil, 0, 0, 0
 	f.epoch++
 }
 

@@ -37,6 +37,7 @@ type Hub struct {
 	closed    chan struct{}
 	closeOnce sync.Once
 
+	relay  Relay
 	mu     sync.RWMutex
 	feeds  map[string]*feed
 	wheels map[time.Duration]*wheel // by heartbeat interval
@@ -67,6 +68,13 @@ func (h *Hub) SetSource(s Source) { h.source = s }
 func (h *Hub) Publish(threadID string, entries []thread.Entry) {
 	if f := h.feed(threadID); f != nil {
 		f.publish(entries)
+	}
+}
+
+// Stored implements thread.Publisher.
+func (h *Hub) Stored(threadID string, pos int64) {
+	if f := h.feed(threadID); f != nil {
+		f.storedUpTo(pos)
 	}
 }
 
@@ -109,7 +117,7 @@ func (h *Hub) watch(threadID string) *feed {
 	if f == nil {
 		f = &feed{threadID: threadID, limit: h.ringBytes, tracks: map[string]*track{}}
 		h.feeds[threadID] = f
-		f.settle()
+		h.join(threadID)
 	}
 	f.watchers++
 	return f
@@ -121,6 +129,7 @@ func (h *Hub) unwatch(f *feed) {
 	f.watchers--
 	if f.watchers == 0 {
 		delete(h.feeds, f.threadID)
+		h.leave(f.threadID)
 		f.release()
 	}
 }

@@ -221,6 +221,9 @@ func (w *worker) emit(e thread.Entry) {
 
 func (w *worker) flush() {
 	w.memory.store(w.run.ThreadID, w.waiting...)
+	if n := len(w.waiting); n > 0 {
+		w.hub.Stored(w.run.ThreadID, w.waiting[n-1].Pos)
+	}
 	w.waiting = nil
 }
 

@@ -244,6 +244,8 @@ func (a *audience) Publish(threadID string, entries []thread.Entry) {
 	a.changed = make(chan struct{})
 }
 
+func (a *audience) Stored(string, int64) {}
+
 func (a *audience) RunEnded(_, runID string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -75,6 +75,8 @@ func (l *ledger) Publish(threadID string, entries []thread.Entry) {
 	}
 }
 
+func (l *ledger) Stored(string, int64) {}
+
 func (l *ledger) RunEnded(string, string) {}
 
 // killGraph is two working nodes around a question. Each work is a durable step.

@@ -279,6 +279,7 @@ func (r *recorder) write(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx) // a cancelled run still stores: that it ends is a transition, too
 	for {
 		commits, entries := r.commits, r.queue[r.fresh:len(r.queue):len(r.queue)]
+		seen := r.held > r.fresh // some of them have been published
 		r.commits, r.fresh = nil, len(r.queue)
 		if len(entries) == 0 && len(commits) == 0 {
 			break
@@ -297,7 +298,11 @@ func (r *recorder) write(ctx context.Context) {
 			break
 		}
 		if n := len(entries); n > 0 {
-			r.publish(entries[n-1].Pos)
+			last := entries[n-1].Pos
+			r.publish(last)
+			if seen {
+				r.s.publish.Stored(r.run.ThreadID, last)
+			}
 			r.compact()
 		}
 		r.s.tell(r.run.ThreadID, told)

@@ -86,10 +86,11 @@ func (l *logStore) stored() []Entry {
 
 // reading is a Publisher that notes what readers get.
 type reading struct {
-	mu    sync.Mutex
-	seen  []Entry
-	ended []string
-	more  chan struct{}
+	mu     sync.Mutex
+	seen   []Entry
+	stored []int64 // what Stored said
+	ended  []string
+	more   chan struct{}
 }
 
 func newReading() *reading { return &reading{more: make(chan struct{}, 1)} }
@@ -97,6 +98,13 @@ func newReading() *reading { return &reading{more: make(chan struct{}, 1)} }
 func (p *reading) Publish(_ string, entries []Entry) {
 	p.mu.Lock()
 	p.seen = append(p.seen, entries...)
+	p.mu.Unlock()
+	signal(p.more)
+}
+
+func (p *reading) Stored(_ string, pos int64) {
+	p.mu.Lock()
+	p.stored = append(p.stored, pos)
 	p.mu.Unlock()
 	signal(p.more)
 }
@@ -211,6 +219,29 @@ func TestRecorderStoresWaitingDeltasWithTheNextCommit(t *testing.T) {
 	require.NoError(t, b.recorder.Commit(context.Background(), agent.Commit{Events: []agent.Event{event(agent.UpdatesEmitted)}}))
 	require.Equal(t, []agent.Kind{agent.BlockDelta, agent.BlockDelta, agent.UpdatesEmitted}, b.reading.kinds())
 	require.Equal(t, b.reading.entries(), b.store.stored())
+}
+
+// Decisions 2: who joined between an event and its storing waits for a word.
+func TestRecorderSaysWhenWhatWasSeenIsStored(t *testing.T) {
+	t.Parallel()
+	b := newRecorderBundle(t)
+	require.NoError(t, b.recorder.Commit(context.Background(), agent.Commit{Events: []agent.Event{event(agent.UpdatesEmitted)}}))
+	require.Empty(t, b.reading.stored, "what is published when it is stored needs none")
+	b.recorder.Emit(delta("1"), delta("2"))
+	<-b.reading.more
+	require.Eventually(t, func() bool {
+		b.reading.mu.Lock()
+		defer b.reading.mu.Unlock()
+		return len(b.reading.stored) > 0
+	}, 5*time.Second, time.Millisecond)
+	seen := b.reading.entries()
+	require.Equal(t, []int64{seen[len(seen)-1].Pos}, b.reading.stored)
+	require.Equal(t, seen, b.store.stored(), "it is true")
+	b.recorder.Emit(delta("3"))
+	require.NoError(t, b.recorder.Commit(context.Background(), agent.Commit{Events: []agent.Event{event(agent.UpdatesEmitted)}}))
+	require.Equal(t, int64(5), b.reading.stored[1]-seen[0].Pos+1, "a commit takes them along")
+	_, err := b.recorder.close(context.Background())
+	require.NoError(t, err)
 }
 
 func TestRecorderStoresAnEmittedFactSoonWithoutACommit(t *testing.T) {

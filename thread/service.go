@@ -20,6 +20,9 @@ import (
 type Publisher interface {
 	// Publish hands on entries; the slice is valid during the call.
 	Publish(threadID string, entries []Entry)
+	// Stored tells that entries up to pos, which were published before they were
+	// stored, are in the log now: who came in between finds them there.
+	Stored(threadID string, pos int64)
 	// RunEnded tells that a run's row is final; it follows the run's last entry.
 	RunEnded(threadID, runID string)
 }
@@ -93,6 +96,7 @@ type Service struct {
 	loops   loops
 	outbox  *outbox
 	crons   *crons
+	shared  Subscription // nil unless other processes work on the store, too
 	// admission guards resumes of one thread against each other within this process.
 	admission keyedMutex
 }
@@ -121,6 +125,7 @@ func NewService(o Options) (*Service, error) {
 	s.pool = newPool(s)
 	s.outbox = newOutbox(s)
 	s.crons = newCrons(s)
+	s.subscribe()
 	return s, nil
 }
 
@@ -180,4 +185,5 @@ func (s *Service) Agent(name string) (agent.Agent, bool) {
 type silent struct{}
 
 func (silent) Publish(string, []Entry) {}
+func (silent) Stored(string, int64)    {}
 func (silent) RunEnded(string, string) {}

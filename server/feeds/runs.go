@@ -27,8 +27,21 @@ func (p *runs) Publish(threadID string, entries []thread.Entry) {
 	}
 }
 
+// Stored implements thread.Publisher.
+func (p *runs) Stored(threadID string, pos int64) { p.next.Stored(threadID, pos) }
+
 // RunEnded implements thread.Publisher; it also covers runs that never started.
 func (p *runs) RunEnded(threadID, runID string) {
 	p.next.RunEnded(threadID, runID)
 	p.changed(threadID)
 }
+
+// Missed passes on that events may have come that nobody told of.
+func (p *runs) Missed(threadID string, pos int64) {
+	if next, ok := p.next.(interface{ Missed(string, int64) }); ok {
+		next.Missed(threadID, pos)
+	}
+}
+
+// RunChanged tells of a run that began or ended in another process.
+func (p *runs) RunChanged(threadID string) { p.changed(threadID) }
