@@ -7,12 +7,16 @@ import (
 )
 
 // AgentWithStats is AgentWithTools with a tools node written by hand, which
-// reports no tool lifecycle (spec/conformance-agents.md 3.3).
+// reports no tool lifecycle, and with two values on channels of their own when it
+// ends: how many tool calls were reported, and how many tokens its messages took
+// (spec/conformance-agents.md 3.3).
 func AgentWithStats() agent.Agent {
 	const callID = "call_stats_1"
 	return agent.NewGraph[messagesState]("agent_with_stats").
-		Node("agent", func(_ agent.Context, s messagesState) (agent.Update, error) {
+		Node("agent", func(ctx agent.Context, s messagesState) (agent.Update, error) {
 			if last, ok := s.Messages.Last(); ok && last.ToolCallID == callID {
+				ctx.Write(extension{"toolCallCount", 0}) // the tools node reports none
+				ctx.Write(extension{"totalTokens", tokens(s.Messages)})
 				return say("Done."), nil
 			}
 			return askWeather(callID), nil
@@ -28,4 +32,20 @@ func AgentWithStats() agent.Agent {
 		Branch("agent", toolsOrEnd, "tools", agent.End).
 		Edge("tools", "agent").
 		MustCompile()
+}
+
+// extension is a value on the channel custom:<name>.
+type extension struct {
+	Name    string `json:"name"`
+	Payload int    `json:"payload"`
+}
+
+// tokens sums up what the messages of models took.
+func tokens(list message.List) (n int) {
+	for _, m := range list.All() {
+		if u := m.UsageMetadata; u != nil {
+			n += u.InputTokens + u.OutputTokens
+		}
+	}
+	return n
 }

@@ -84,6 +84,28 @@ func TestAgentWithStatsReportsNoToolCall(t *testing.T) {
 	for _, e := range r.events {
 		require.NotEqual(t, agent.ToolStarted, e.Kind)
 	}
+	require.Equal(t, map[string]string{"toolCallCount": "0", "totalTokens": "0"}, extensions(t, r.events))
+
+	l = newLab(t, conformance.AgentWithStats())
+	r = l.run(run{input: `{"messages":[{"type":"human","content":"x"},{"type":"ai","content":"y","usage_metadata":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}]}`})
+	require.Equal(t, "7", extensions(t, r.events)["totalTokens"])
+}
+
+// extensions are the last values on channels of their own.
+func extensions(t *testing.T, events []agent.Event) map[string]string {
+	values := map[string]string{}
+	for _, e := range events {
+		if c, ok := e.Payload.(agent.Custom); ok {
+			require.Empty(t, e.NS)
+			var v struct {
+				Name    string
+				Payload json.RawMessage
+			}
+			require.NoError(t, json.Unmarshal(c.Value, &v))
+			values[v.Name] = string(v.Payload)
+		}
+	}
+	return values
 }
 
 func TestNestedConcatenatesWhatEachLevelReturns(t *testing.T) {
