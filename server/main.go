@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/parley-dev/parley/thread/redis"
 )
 
 // Main is the command line of a program that serves agents: serve, mcp, agents and version.
@@ -49,7 +51,7 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 		kong.Writers(stdout, stderr), kong.Exit(func(c int) { code = c }), kong.UsageOnError(),
 		kong.Vars{
 			"host": cmp.Or(a.host, "every one"), "port": a.describePort(),
-			"data": cmp.Or(o.DataDir, DefaultDataDir), "sets": strings.Join(setNames(o.Sets), ", "),
+			"data": cmp.Or(o.DataDir, DefaultDataDir), "redis_prefix": cmp.Or(o.Redis.Prefix, redis.DefaultPrefix), "sets": strings.Join(setNames(o.Sets), ", "),
 		},
 	)
 	if err != nil {
@@ -103,13 +105,14 @@ func (versionCommand) Run(env *environment) error {
 }
 
 type serveCommand struct {
-	Host      *string  `help:"Address to listen on. Default: ${host}." env:"PARLEY_HOST"`
-	Port      *int     `help:"Port to listen on. Default: ${port}." env:"PARLEY_PORT"`
-	Data      string   `help:"Directory of the data. Default: ${data}." type:"path" env:"PARLEY_DATA"`
-	Ephemeral bool     `help:"Keep everything in memory; nothing survives the end." env:"PARLEY_EPHEMERAL"`
-	Agents    []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
-	Config    string   `help:"File of agents to serve (YAML); it is read again when it changes." env:"PARLEY_CONFIG" placeholder:"FILE"`
-	MCP       bool     `name:"mcp" help:"Offer the agents to MCP hosts, too, at /mcp." env:"PARLEY_MCP"`
+	Host      *string `help:"Address to listen on. Default: ${host}." env:"PARLEY_HOST"`
+	Port      *int    `help:"Port to listen on. Default: ${port}." env:"PARLEY_PORT"`
+	Data      string  `help:"Directory of the data. Default: ${data}." type:"path" env:"PARLEY_DATA"`
+	Ephemeral bool    `help:"Keep everything in memory; nothing survives the end." env:"PARLEY_EPHEMERAL"`
+	redisFlags
+	Agents []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
+	Config string   `help:"File of agents to serve (YAML); it is read again when it changes." env:"PARLEY_CONFIG" placeholder:"FILE"`
+	MCP    bool     `name:"mcp" help:"Offer the agents to MCP hosts, too, at /mcp." env:"PARLEY_MCP"`
 }
 
 // Run implements the command.
@@ -153,6 +156,7 @@ func (cmd serveCommand) options(env *environment) (Options, error) {
 		o.DataDir, o.Ephemeral = cmd.Data, false
 	}
 	o.Ephemeral = o.Ephemeral || cmd.Ephemeral
+	cmd.apply(&o)
 	if cmd.MCP && o.MCP == nil {
 		o.MCP = &MCP{}
 	}
@@ -230,6 +234,9 @@ func describe(o Options) string {
 	}
 	if o.Ephemeral {
 		where = "data in memory"
+	}
+	if o.redis() {
+		where = "data in Redis"
 	}
 	if o.Store != nil {
 		where = "data in a store of its own"

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/redis"
 )
 
 // Defaults of Options.
@@ -30,6 +31,9 @@ type Options struct {
 	DataDir string
 	// Ephemeral keeps everything in memory instead.
 	Ephemeral bool
+	// Redis keeps everything in Redis instead, if its URL or Client is set: any number of
+	// servers may then serve the same threads. Its Logger is the server's.
+	Redis redis.Options
 
 	// Addr is where ListenAndServe and Main listen. Default: DefaultAddr; Main then takes
 	// the next free port if it is taken.

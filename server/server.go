@@ -93,6 +93,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.store.Close())
 	}
 	s.hub.SetSource(source{s.svc})
+	s.hub.SetRelay(s.svc)
 	if o.MCP != nil {
 		s.mcpHandler, s.mcpEcho = s.newMCPHandler(), echo.New()
 		if err := s.checkMCP(); err != nil {
@@ -139,6 +140,9 @@ func checkAgents(agents []agent.Agent) error {
 func openStore(o Options) (thread.Store, error) {
 	if o.Store != nil {
 		return o.Store, nil
+	}
+	if o.redis() {
+		return openRedis(o)
 	}
 	dir := o.DataDir
 	if dir == "" {

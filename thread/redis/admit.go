@@ -146,7 +146,7 @@ func (ad *admission) args() ([]any, error) {
 	default:
 		strategy = "reject"
 	}
-	args := []any{ad.op, ad.s.keys.threadChannel(run.ThreadID), ad.s.origin,
+	args := []any{ad.op, ad.s.keys.threadChannel(run.ThreadID), ad.s.origin, ad.s.keys.control(),
 		run.ID, ad.doc, run.ExecutionID, micros(run.CreatedAt), micros(run.NotBefore),
 		run.Kwargs.Temporary && run.Kwargs.OnCompletion != "keep", run.Kwargs.Webhook, a.Fingerprint, a.Window.Microseconds(),
 		a.IdempotencyKey, a.KeyTTL.Microseconds(), strategy, a.DropsPending}

@@ -26,8 +26,8 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 	if err != nil {
 		return run, nil, err
 	}
-	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, runID, action, micros(at), agent.NullTask}
-	args = append(append(args, floating(b)...), s.keys.control())
+	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, s.keys.control(), runID, action, micros(at), agent.NullTask}
+	args = append(args, floating(b)...)
 	r := s.eval(ctx, "cancel", s.keys.thread(threadID), args...)
 	if r.err != nil {
 		return run, nil, r.err
@@ -59,7 +59,7 @@ func (s *Store) Rollback(ctx context.Context, l thread.Lease, last []thread.Entr
 	if err != nil {
 		return nil, err
 	}
-	args := append([]any{newOp(), l.Token, s.keys.threadChannel(l.ThreadID), s.origin, agent.NullTask}, batch...)
+	args := append([]any{newOp(), l.Token, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control(), agent.NullTask}, batch...)
 	r := s.eval(ctx, "rollback", s.keys.thread(l.ThreadID), args...)
 	if r.err == nil {
 		r.status()
@@ -92,7 +92,7 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []t
 	if err != nil {
 		return nil, err
 	}
-	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, runID, agent.NullTask}
+	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, s.keys.control(), runID, agent.NullTask}
 	args = append(append(args, floating(end)...), floating(never)...)
 	_, r, err := s.changeReply(ctx, threadID, "remove", args, derived{wake: true})
 	if isNotFound(err) {

@@ -132,7 +132,8 @@ func (s *Store) look(ctx context.Context) (list []queued, full bool, err error) 
 
 // claim leases a run of one thread. A thread that the queue was wrong about is put right.
 func (s *Store) claim(ctx context.Context, id string, c thread.Claim) (run thread.Run, lease thread.Lease, ok bool, err error) {
-	args := append([]any{newOp(), c.RunID}, s.claimArgs(c)...)
+	args := append([]any{newOp()}, s.channelArgs(id)...)
+	args = append(append(args, c.RunID), s.claimArgs(c)...)
 	r := s.eval(ctx, "claim", s.keys.thread(id), args...)
 	if r.err != nil {
 		return run, lease, false, r.err
@@ -189,8 +190,10 @@ func (s *Store) giveUp(ctx context.Context, run thread.Run, token int64) error {
 	if err != nil {
 		return err
 	}
-	args := append([]any{newOp(), token, s.keys.threadChannel(run.ThreadID), s.origin}, finish...)
-	r := s.eval(ctx, "giveup", s.keys.thread(run.ThreadID), append(args, floating(last)...)...)
+	args := append([]any{newOp(), token}, s.channelArgs(run.ThreadID)...)
+	args[3] = "" // nobody but the subscription tells readers of it
+	args = append(append(args, finish...), floating(last)...)
+	r := s.eval(ctx, "giveup", s.keys.thread(run.ThreadID), args...)
 	if r.err != nil {
 		return r.err
 	}

@@ -10,7 +10,7 @@ import (
 // Commit implements thread.Runs: one round trip; a commit that ends the run takes
 // another one for what is derived.
 func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (told []thread.Entry, err error) {
-	args := []any{newOp(), l.Token, l.RunID, c.ID, s.keys.threadChannel(l.ThreadID), s.origin}
+	args := []any{newOp(), l.Token, l.RunID, c.ID, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control()}
 	args = append(args, checkpointArgs(c.Checkpoints)...)
 	args = append(args, taskArgs(c.Tasks)...)
 	args = append(args, len(c.Steps))
@@ -54,7 +54,7 @@ func (s *Store) AppendLog(ctx context.Context, l thread.Lease, entries []thread.
 	if err != nil {
 		return err
 	}
-	args := append([]any{l.Token, s.keys.threadChannel(l.ThreadID), s.origin}, batch...)
+	args := append([]any{l.Token, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control()}, batch...)
 	r := s.eval(ctx, "append", s.keys.thread(l.ThreadID)[:headLogKeys], args...)
 	if r.err == nil {
 		r.status()

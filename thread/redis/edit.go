@@ -9,7 +9,7 @@ import (
 
 // EditState implements thread.Runs.
 func (s *Store) EditState(ctx context.Context, e thread.StateEdit) (entries []thread.Entry, err error) {
-	args := []any{newOp(), s.keys.threadChannel(e.ThreadID), s.origin, e.NS, e.ExpectHead, micros(e.At)}
+	args := []any{newOp(), s.keys.threadChannel(e.ThreadID), s.origin, s.keys.control(), e.NS, e.ExpectHead, micros(e.At)}
 	args = append(append(args, checkpointArgs(e.Checkpoints)...), taskArgs(e.Tasks)...)
 	if len(e.Events) == 0 {
 		args = append(args, 0)

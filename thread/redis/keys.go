@@ -136,5 +136,10 @@ func (k keys) settings() string { return k.prefix + "settings" }
 // threadChannel is where what is stored for a thread is published.
 func (k keys) threadChannel(id string) string { return k.prefix + "thread:" + id }
 
+// channelArgs tell a script where to publish what it stores, and who stores it.
+func (s *Store) channelArgs(threadID string) []any {
+	return []any{s.keys.threadChannel(threadID), s.origin, s.keys.control()}
+}
+
 // control is the channel on which replicas tell each other of work and cancels.
 func (k keys) control() string { return k.prefix + "control" }

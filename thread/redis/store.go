@@ -38,7 +38,7 @@ const (
 )
 
 // Store keeps the durable truth in Redis. It implements thread.Store,
-// thread.KeyFinder and thread.Truncater.
+// thread.KeyFinder, thread.Shared and thread.Truncater.
 type Store struct {
 	opts   Options
 	client rds.UniversalClient
@@ -59,6 +59,7 @@ type Store struct {
 var (
 	_ thread.Store     = (*Store)(nil)
 	_ thread.KeyFinder = (*Store)(nil)
+	_ thread.Shared    = (*Store)(nil)
 	_ thread.Truncater = (*Store)(nil)
 )
 

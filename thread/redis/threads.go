@@ -127,7 +127,7 @@ func (s *Store) DeleteThread(ctx context.Context, id string) error {
 		return noThread(id)
 	}
 	runs := prior.reply.inner()
-	r := s.eval(ctx, "delete", prior.keys, s.keys.threadChannel(id), s.origin)
+	r := s.eval(ctx, "delete", prior.keys)
 	if r.err != nil {
 		return r.err
 	}

@@ -1,7 +1,7 @@
 -- Admits a run: creates its thread if need be, compares the strategy with what is
 -- inflight, stores answers, and claims the run where that is asked and possible.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin;
+-- ARGV: op, channel, origin, control;
 --   run: id, document, execution, created (0: now), not before, whether its thread goes with it, webhook, fingerprint, window;
 --   idempotency key, its life; strategy; drops pending;
 --   claim: 0, or 1 and worker, lease, reserve, most attempts, epoch;

@@ -1,6 +1,6 @@
 -- Stores a batch of log entries of a leased run.
 -- KEYS: head, log.
--- ARGV: token, channel, origin, log batch.
+-- ARGV: token, channel, origin, control, log batch.
 -- Result: {'OK'}, {'CONFLICT', why} or {'FENCED'}.
 --!use lease
 local token = number()

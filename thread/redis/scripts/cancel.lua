@@ -1,13 +1,13 @@
 -- Cancels a run: a pending one ends or is removed (rollback) at once, a running one is marked.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin, run id, action, at (0: now), name of the record of command writes,
---   floating batch that tells of a run that never begins, control channel.
+-- ARGV: op, channel, origin, control, run id, action, at (0: now), name of the record of command writes,
+--   floating batch that tells of a run that never begins.
 -- Result: {'OK', run, row, told}, {'GONE'} without such a run.
 --!use remove
 --!use clock
 local op = text()
 take_channel()
-local id, action, given, null_task, floating, control = text(), text(), number(), text(), take_floating(), text()
+local id, action, given, null_task, floating = text(), text(), number(), text(), take_floating()
 local h = load(ALL)
 if h and h.op == op and h.kept ~= 0 then -- the reply was lost
   local kept = result_of(h)

@@ -1,11 +1,13 @@
 -- Leases the thread's next run that may start, or the running one if its lease ran out.
 -- KEYS: all of the thread.
--- ARGV: op, run id ('' for any), claim (worker, lease, reserve, most attempts, epoch).
+-- ARGV: op, channel, origin, control, run id ('' for any), claim (worker, lease, reserve, most attempts, epoch).
 -- Result: {'OK', run, row, lease}; {'LOST', token, run} for a run that was tried too often;
 --   {'NONE', row} when nothing may start; {'GONE'}.
 --!use lease
 --!use clock
-local op, want = text(), text()
+local op = text()
+take_channel()
+local want = text()
 local c = take_claim()
 local at = now()
 local h = load(ALL)

@@ -1,6 +1,6 @@
 -- Stores one transition of a leased run; with a finish, its end.
 -- KEYS: all of the thread.
--- ARGV: op, token, run id, commit id, channel, origin, n checkpoints, n task records,
+-- ARGV: op, token, run id, commit id, channel, origin, control, n checkpoints, n task records,
 --   n steps (origin, member, document), log batch, finish.
 -- Result: {'OK'}; with a finish {'OK', row, told}; {'REPEAT'}, with a finish {'REPEAT', row, told}, of which told is empty unless the reply to this op was lost; {'CONFLICT', why}; {'FENCED'}.
 --!use finish

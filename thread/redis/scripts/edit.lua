@@ -1,6 +1,6 @@
 -- Stores a state update from outside.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin, namespace, expected head, at (0: now), n checkpoints, n task records,
+-- ARGV: op, channel, origin, control, namespace, expected head, at (0: now), n checkpoints, n task records,
 --   0 or 1 and a floating batch that tells of it.
 -- Result: {'OK', row, first pos, first seq}, {'BUSY'}, {'CONFLICT', why} or {'GONE'}.
 --!use finish

@@ -1,6 +1,6 @@
 -- Deletes a run.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin, run id, name of the record of command writes,
+-- ARGV: op, channel, origin, control, run id, name of the record of command writes,
 --   floating batches: the end of a running run, the beginning and end of a pending one.
 -- Result: {'OK', row, told, '1' if the log begins with a snapshot} or {'GONE'} without such a run.
 --!use remove

@@ -1,6 +1,6 @@
 -- Removes a leased run in place of ending it.
 -- KEYS: all of the thread.
--- ARGV: op, token, channel, origin, name of the record of command writes, log batch that stays.
+-- ARGV: op, token, channel, origin, control, name of the record of command writes, log batch that stays.
 -- Result: {'OK', row, told} or {'FENCED'}.
 --!use remove
 --!use clock

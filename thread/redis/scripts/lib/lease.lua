@@ -23,6 +23,7 @@ local function lease(h, c, at)
   h.nseq, h.npos = h.nseq + c.reserve + 1, h.npos + c.reserve + 1
   h.status = BUSY
   redis.call('HDEL', DETAILS, 'error')
+  hint(h.runid)
 end
 
 -- begin starts a pending run.

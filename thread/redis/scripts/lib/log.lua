@@ -1,12 +1,13 @@
 --!use head
 -- The log: a stream whose ids are the first positions of its batches.
--- Channel and origin say where to publish what is stored and by whom.
-local channel, origin
+-- Channel and origin say where to publish what is stored and by whom; control is
+-- the channel for what concerns all processes.
+local channel, origin, control
 
 -- Batches above this size are announced without their data: who wants them reads the log.
 local LARGE = 65536
 
-local function take_channel() channel, origin = text(), text() end
+local function take_channel() channel, origin, control = text(), text(), text() end
 
 local function publish(batch, before)
   if channel == '' then return end
@@ -14,9 +15,15 @@ local function publish(batch, before)
   redis.call('PUBLISH', channel, table.concat({ 'E', origin, int(before), int(batch.first), int(batch.last), batch.run, data }, '\n'))
 end
 
+-- hint tells that a run began or ended.
+local function hint(run)
+  if control ~= '' then redis.call('PUBLISH', control, table.concat({ 'H', origin, channel, run }, '\n')) end
+end
+
 -- announce_end tells that a run's row is final.
 local function announce_end(run)
   if channel ~= '' then redis.call('PUBLISH', channel, table.concat({ 'R', origin, run }, '\n')) end
+  hint(run)
 end
 
 local function take_batch()
