@@ -18,6 +18,7 @@ import (
 	"github.com/parley-dev/parley/agent/message"
 	"github.com/parley-dev/parley/thread"
 	"github.com/parley-dev/parley/thread/redis"
+	"github.com/parley-dev/parley/thread/redis/redistest"
 )
 
 // watcher counts the round trips of a client, and fails the commands that it is told to fail.
@@ -96,7 +97,7 @@ type bundle struct {
 func setup(t testing.TB, change ...func(*redis.Options)) *bundle {
 	t.Helper()
 	b := &bundle{watcher: &watcher{}, prefix: "test:" + uuid.NewString()[:8] + ":", ctx: t.Context()}
-	b.client = rds.NewClient(&rds.Options{Addr: sharedServer(t).addr(), DisableIdentity: true})
+	b.client = rds.NewClient(&rds.Options{Addr: sharedServer(t).Addr(), DisableIdentity: true})
 	b.client.AddHook(b.watcher)
 	o := redis.Options{Client: b.client, Prefix: b.prefix}
 	for _, f := range change {
@@ -235,11 +236,11 @@ func TestDeletedThreadLeavesNoKey(t *testing.T) {
 // TestScriptsComeBackAfterAFlush: a restart or fail-over empties the script cache (pitfall 5).
 func TestScriptsComeBackAfterAFlush(t *testing.T) {
 	t.Parallel()
-	p := startServer(t)
-	s, err := redis.Open(t.Context(), redis.Options{URL: "redis://" + p.addr()})
+	p := redistest.Start(t)
+	s, err := redis.Open(t.Context(), redis.Options{URL: p.URL()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	admin := rds.NewClient(&rds.Options{Addr: p.addr(), DisableIdentity: true})
+	admin := rds.NewClient(&rds.Options{Addr: p.Addr(), DisableIdentity: true})
 	defer admin.Close()
 	for range 2 {
 		require.NoError(t, admin.ScriptFlush(t.Context()).Err())

@@ -47,7 +47,7 @@ func (repeating) ProcessPipelineHook(next rds.ProcessPipelineHook) rds.ProcessPi
 // lost, so that every transition has to stand its repetition (spec/libraries.md 7, pitfall 3).
 func TestStoreRepeatsItself(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).addr()
+	addr := sharedServer(t).Addr()
 	storetest.Run(t, func(t *testing.T) thread.Store {
 		client := rds.NewClient(&rds.Options{Addr: addr, DisableIdentity: true})
 		client.AddHook(repeating{})
