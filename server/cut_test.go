@@ -142,6 +142,10 @@ func TestACutLogIsToldToEveryCursor(t *testing.T) {
 	socket := c.socket(id)
 	socket.send(`{"id":1,"method":"subscription.subscribe","params":{"channels":` + allChannels + `}}`)
 	require.EqualValues(t, 7, socket.next()["result"].(map[string]any)["replayed_events"])
+	whole := c.read(http.MethodPost, "/threads/"+id+"/stream/events", `{"channels":`+allChannels+`}`).frames(7)
+	for _, f := range whole {
+		require.Equal(t, f.json(t), socket.next(), "a socket gets the same")
+	}
 
 	for i, f := range before {
 		res := c.after(f.id).open(t.Context(), http.MethodGet, "/threads/"+id+"/stream?stream_mode=run_modes&stream_mode=state_update", "")

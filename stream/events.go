@@ -104,6 +104,18 @@ func (r *eventReader) next(ctx context.Context) ([]frame.Frame, status, error) {
 	return frames, state, nil
 }
 
+// mine reports whether the client may know of the thread: it exists, and Admit says yes.
+func (r *eventReader) mine(ctx context.Context) (bool, error) {
+	if r.admit == nil {
+		return true, nil
+	}
+	mine, err := r.admit(ctx)
+	if errors.Is(err, thread.ErrNotFound) {
+		return false, nil
+	}
+	return mine, err
+}
+
 func (r *eventReader) take(ctx context.Context) ([]frame.Frame, status, error) {
 	r.forget()
 	if !r.opened {
@@ -273,6 +285,9 @@ func (r *eventReader) setFilters(fs protocol.Filters) {
 
 // count is the number of past events up to a Pos that the reader is going to get.
 func (r *eventReader) count(ctx context.Context, upTo int64) (n int, err error) {
+	if mine, err := r.mine(ctx); err != nil || !mine {
+		return 0, err
+	}
 	if !r.opened {
 		if err := r.open(ctx); err != nil {
 			return 0, err

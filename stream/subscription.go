@@ -234,8 +234,12 @@ func (s *socket) unsubscribe(ctx context.Context, cmd *protocol.Command) error {
 }
 
 func (s *socket) meta(ctx context.Context) (*protocol.Meta, error) {
-	_, seq, err := s.live.track.log.end(ctx)
-	return &protocol.Meta{ThreadID: s.o.ThreadID, AppliedThroughSeq: seq}, err
+	meta := &protocol.Meta{ThreadID: s.o.ThreadID}
+	mine, err := s.live.mine(ctx)
+	if err == nil && mine {
+		_, meta.AppliedThroughSeq, err = s.live.track.log.end(ctx)
+	}
+	return meta, err
 }
 
 // send sends events, each as one message.
