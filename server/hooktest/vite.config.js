@@ -12,7 +12,6 @@ export default defineConfig({
   build: {
     outDir: "../node_modules/.pages",
     emptyOutDir: true,
-    minify: false,
     chunkSizeWarningLimit: 10_000,
     rollupOptions: { input: ["app/react.html", "app/svelte.html"] },
   },

@@ -48,14 +48,14 @@ for (const library of libraries) {
     // M-18, D-55, D-56
     test("ends the run on the server; leaving the page does not", async (t) => {
       const view = await (await openPage(t, { library: library.name })).mount({ api: bench, graph: "echo_stream" });
-      await view.submit(human("tokens=400 delay_us=10000"));
+      await view.submit(human("tokens=4000 delay_us=10000"));
       const { threadId } = await view.until("streaming", (s) => s.messages[1]?.text.length > 50);
       await view.call("stop");
       const stopped = Date.now();
       while ((await runs(threadId))[0].status === "running") assert.ok(Date.now() - stopped < 20_000, "still running");
       await view.until("idle", (s) => s.loading === IDLE);
       // What was on its way is still shown; what the model would have said isn't.
-      await stays(view, "a part of the text", (s) => s.messages[1].text.length < chunks(400).length, 300);
+      await stays(view, "a part of the text", (s) => s.messages[1].text.length < chunks(4000).length, 300);
 
       const other = await view.page.mount(view.props, { name: "other" });
       await other.submit(human("tokens=100 delay_us=10000"));

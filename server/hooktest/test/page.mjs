@@ -22,10 +22,14 @@ export const IDLE = "Not loading";
 export const LOADING = "Loading...";
 
 /** How long a page may take, in ms: the machine is shared. */
-const PATIENCE = 20_000;
+const PATIENCE = 60_000;
 
 /** A tab in a window of its own: a browser draws no frames of tabs behind others. */
-const newTab = async () => (await browser.newContext()).newPage();
+async function newTab() {
+  const context = await browser.newContext();
+  context.setDefaultTimeout(2 * PATIENCE);
+  return context.newPage();
+}
 
 /** An empty tab, closed after the test. */
 export async function openTab(t) {
@@ -35,15 +39,24 @@ export async function openTab(t) {
 }
 
 const idle = new Map(); // library → pages that tests have left
+let opening = Promise.resolve(); // one page loads at a time
 
 /** A tab with the test pages, which another test takes over later. */
 export async function openPage(t, { library = "react" } = {}) {
-  let page = idle.get(library)?.pop();
-  if (!page) {
-    page = new Page(await newTab(), library);
-    await page.load();
-  }
+  const page = idle.get(library)?.pop() ?? (await inTurn(() => loaded(library)));
   afterTest(t, () => page.leave());
+  return page;
+}
+
+function inTurn(open) {
+  const turn = opening.then(open);
+  opening = turn.catch(() => {});
+  return turn;
+}
+
+async function loaded(library) {
+  const page = new Page(await newTab(), library);
+  await page.load();
   return page;
 }
 
@@ -66,7 +79,7 @@ class Page {
   /** Unmounts all, and leaves the tab to the next test. A page that threw is a failure. */
   async leave() {
     const { errors } = this;
-    const clean = await Promise.race([this.tab.evaluate(() => window.pages.reset()).then(() => true, () => false), sleep(10_000, false)]);
+    const clean = await Promise.race([this.tab.evaluate(() => window.pages.reset()).then(() => true, () => false), sleep(PATIENCE, false)]);
     Object.assign(this, { errors: [], requests: [] });
     if (!clean || errors.length > 0) await this.tab.context().close();
     else idle.set(this.library, [...(idle.get(this.library) ?? []), this]);
