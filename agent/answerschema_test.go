@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -82,4 +83,15 @@ func TestTypesThatTakeAnythingHaveNoAnswerSchema(t *testing.T) {
 	} {
 		require.Nil(t, answerSchema(typ), typ)
 	}
+}
+
+func TestARefusedAnswerSaysWhatIsWrong(t *testing.T) { // D-35
+	t.Parallel()
+	var issues []Issue
+	for i := range 7 {
+		issues = append(issues, Issue{Path: "/values/" + strconv.Itoa(i), Message: "too small"})
+	}
+	require.Equal(t, "values/0: too small", inWords(issues[:1]))
+	require.Equal(t, "missing property", inWords([]Issue{{Message: "missing property"}}))
+	require.Equal(t, "values/0: too small; values/1: too small; values/2: too small; values/3: too small; values/4: too small; and 2 more", inWords(issues))
 }

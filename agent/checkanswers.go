@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -37,10 +38,29 @@ func checkAnswers(req ResumeRequest) ([]Answer, error) {
 		}
 		return nil, &ResumeError{
 			Code: InvalidAnswer, IDs: ids, Pending: req.Pending, Issues: issues,
-			Message: "The answer does not satisfy the response schema of its interrupt",
+			Message: "The answer does not satisfy the response schema of its interrupt: " + inWords(issues),
 		}
 	}
 	return answers, nil
+}
+
+// mostFaults bounds those that a message names; all are in Issues.
+const mostFaults = 5
+
+// inWords says what is wrong, for clients that show a message only.
+func inWords(issues []Issue) string {
+	var texts []string
+	for _, issue := range issues[:min(len(issues), mostFaults)] {
+		text := issue.Message
+		if path := strings.TrimPrefix(issue.Path, "/"); path != "" {
+			text = path + ": " + text
+		}
+		texts = append(texts, text)
+	}
+	if more := len(issues) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // addressed returns the answers by interrupt id, and the ids in the order of pending.
