@@ -26,6 +26,10 @@ import (
 var shared *redistest.Server
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv(childRedis); url != "" {
+		println("replica:", beReplica(url, os.Getenv(childPrefix)).Error())
+		os.Exit(3)
+	}
 	dir, err := os.MkdirTemp("", "parley-replicas")
 	if err == nil {
 		shared, err = redistest.New(dir)

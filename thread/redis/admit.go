@@ -153,7 +153,7 @@ func (ad *admission) args() ([]any, error) {
 	if a.Claim == nil {
 		args = append(args, 0)
 	} else {
-		args = append(append(args, 1), ad.s.claimArgs(*a.Claim)...)
+		args = append(append(args, 1), claimArgs(*a.Claim)...)
 	}
 	thread, err := ad.threadArgs()
 	if err != nil {

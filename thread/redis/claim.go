@@ -32,9 +32,9 @@ func claimDefaults(c thread.Claim) thread.Claim {
 	return c
 }
 
-func (s *Store) claimArgs(c thread.Claim) []any {
+func claimArgs(c thread.Claim) []any {
 	c = claimDefaults(c)
-	return []any{c.Worker, c.Lease.Microseconds(), c.Reserve, c.MaxAttempts, s.epoch()}
+	return []any{c.Worker, c.Lease.Microseconds(), c.Reserve, c.MaxAttempts}
 }
 
 // claims are the threads that goroutines of this process are just claiming: the
@@ -133,7 +133,7 @@ func (s *Store) look(ctx context.Context) (list []queued, full bool, err error) 
 // claim leases a run of one thread. A thread that the queue was wrong about is put right.
 func (s *Store) claim(ctx context.Context, id string, c thread.Claim) (run thread.Run, lease thread.Lease, ok bool, err error) {
 	args := append([]any{newOp()}, s.channelArgs(id)...)
-	args = append(append(args, c.RunID), s.claimArgs(c)...)
+	args = append(append(args, c.RunID), claimArgs(c)...)
 	r := s.eval(ctx, "claim", s.keys.thread(id), args...)
 	if r.err != nil {
 		return run, lease, false, r.err

@@ -4,7 +4,7 @@
 -- ARGV: op, channel, origin, control;
 --   run: id, document, execution, created (0: now), not before, whether its thread goes with it, webhook, fingerprint, window;
 --   idempotency key, its life; strategy; drops pending;
---   claim: 0, or 1 and worker, lease, reserve, most attempts, epoch;
+--   claim: 0, or 1 and worker, lease, reserve, most attempts;
 --   thread to create: 0, or 1 and created, temporary, expires, ttl, metadata, config;
 --   thread read before: its metadata version (0: it did not exist), changes, metadata, config;
 --   name of the record of command writes;

@@ -1,6 +1,6 @@
 -- Leases the thread's next run that may start, or the running one if its lease ran out.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin, control, run id ('' for any), claim (worker, lease, reserve, most attempts, epoch).
+-- ARGV: op, channel, origin, control, run id ('' for any), claim (worker, lease, reserve, most attempts).
 -- Result: {'OK', run, row, lease}; {'LOST', token, run} for a run that was tried too often;
 --   {'NONE', row} when nothing may start; {'GONE'}.
 --!use lease

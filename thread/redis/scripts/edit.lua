@@ -29,6 +29,7 @@ for i, t in ipairs(tasks) do
   put_task(t)
   ask(h, t, '', 0, at)
 end
+if floating then jump(h) end
 local pos, seq = h.npos, h.nseq
 if floating then append(h, land(h, floating), 0, '', first) end
 h.ended, h.updated = 1, at

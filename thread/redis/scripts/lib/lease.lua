@@ -4,18 +4,12 @@
 local function owned(h, token) return h and h.running ~= 0 and h.token == token end
 
 local function take_claim()
-  return { worker = text(), lease = number(), reserve = number(), max = number(), epoch = text() }
+  return { worker = text(), lease = number(), reserve = number(), max = number() }
 end
-
--- JUMP is skipped where numbers may have been given that the server has lost (decisions 2).
-local JUMP = 1048576
 
 -- lease gives the running run of h to a worker, with numbers of its own.
 local function lease(h, c, at)
-  if c.epoch ~= '' then
-    if h.epoch ~= '' and h.epoch ~= c.epoch then h.npos, h.nseq = h.npos + JUMP, h.nseq + JUMP end
-    h.epoch = c.epoch
-  end
+  jump(h)
   h.token = h.token + 1
   h.released, h.worker, h.due, h.commit = 0, c.worker, at + c.lease, ''
   h.sseq, h.spos = h.nseq, h.npos
