@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 )
@@ -29,6 +31,10 @@ func (s *Server) panicked(w *statusWriter, r *http.Request, p any) {
 	s.log.LogAttrs(r.Context(), slog.LevelError, "panic in a handler",
 		slog.String("method", r.Method), slog.String("path", r.URL.Path),
 		slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+	if w.taken != nil {
+		_ = w.taken.Close() // nobody else has it any more
+		return
+	}
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -39,10 +45,14 @@ func (s *Server) panicked(w *statusWriter, r *http.Request, p any) {
 type statusWriter struct {
 	http.ResponseWriter
 	status int
-	opened *opened // a stream to be sent when the handlers have returned
+	taken  net.Conn // the connection, once it was taken over: then nothing more is to be written here
+	opened *opened  // a stream to be sent when the handlers have returned
 }
 
 func (w *statusWriter) WriteHeader(status int) {
+	if w.taken != nil {
+		return // what went wrong behind an upgrade can't be said in HTTP
+	}
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
 	}
@@ -50,10 +60,22 @@ func (w *statusWriter) WriteHeader(status int) {
 }
 
 func (w *statusWriter) Write(b []byte) (int, error) {
+	if w.taken != nil {
+		return 0, http.ErrHijacked
+	}
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
 	return w.ResponseWriter.Write(b)
+}
+
+// Hijack implements http.Hijacker: from then on the status is that of an upgrade.
+func (w *statusWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		w.taken, w.status = conn, http.StatusSwitchingProtocols
+	}
+	return conn, rw, err
 }
 
 // Unwrap lets http.ResponseController reach the connection.
