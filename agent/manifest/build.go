@@ -49,7 +49,7 @@ func (m *Manifest) Build(ctx context.Context, o BuildOptions) (*Agents, error) {
 	}
 	b := &builder{m: m, o: o, models: map[string]model.Model{}, all: map[string]agent.Agent{}}
 	m.doc.faults = nil
-	b.own = b.ownTools()
+	b.own = b.ownTools() //nolint:contextcheck // its calls have contexts of their own
 	for _, name := range m.doc.names("agents") {
 		at, a := pointer("/agents", name), m.Agents[name]
 		b.modelOf(at+"/model", a.Model)

@@ -50,7 +50,7 @@ func TestExamplesFitThePublishedSchema(t *testing.T) {
 		require.NoError(t, schema.Validate(v), path)
 		require.Contains(t, string(source), "# yaml-language-server: $schema=../../docs/agents.schema.json\n", path)
 	}
-	broken, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(`{"agents":{"a":{"modle":"x"}}}`)))
+	broken, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(`{"agents":{"a":{"promt":"x"}}}`)))
 	require.NoError(t, err)
 	require.Error(t, schema.Validate(broken))
 }
