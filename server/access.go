@@ -7,11 +7,15 @@ import (
 	"github.com/parley-dev/parley/thread"
 )
 
-// authenticate finds the user of each request; /info is open to all (spec/rest-api.md 1.10).
+// authenticate finds the user of each request; /info is open to all (spec/rest-api.md 1.10), and so are the probes.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if r.URL.Path == "/info" || s.opts.PublicRoutes && s.isCustom(c) {
+		switch r.URL.Path {
+		case "/info", livePath, readyPath:
+			return next(c)
+		}
+		if s.opts.PublicRoutes && s.isCustom(c) {
 			return next(c)
 		}
 		u, err := s.opts.Auth.User(r)

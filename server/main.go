@@ -20,7 +20,7 @@ import (
 	"github.com/parley-dev/parley/thread/redis"
 )
 
-// Main is the command line of a program that serves agents: serve, mcp, agents and version.
+// Main is the command line of a program that serves agents: serve, health, mcp, agents and version.
 // It does not return. A program with agents of its own calls it from main:
 //
 //	func main() { server.Main(server.Options{Agents: []agent.Agent{refund, support}}) }
@@ -33,6 +33,7 @@ func Main(o Options) {
 // commandLine are the commands and their flags.
 type commandLine struct {
 	Serve   serveCommand   `cmd:"" help:"Serve agents over HTTP."`
+	Health  healthCommand  `cmd:"" help:"Ask a server on this machine whether it is ready; the exit code tells."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer agents to an MCP host that starts this program: MCP over standard input and output."`
 	Agents  agentsCommand  `cmd:"" help:"Work on files of agents."`
 	Version versionCommand `cmd:"" help:"Print the version."`
@@ -52,6 +53,7 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 		kong.Vars{
 			"host": cmp.Or(a.host, "every one"), "port": a.describePort(),
 			"data": cmp.Or(o.DataDir, DefaultDataDir), "redis_prefix": cmp.Or(o.Redis.Prefix, redis.DefaultPrefix), "sets": strings.Join(setNames(o.Sets), ", "),
+			"live": livePath, "ready": readyPath, "grace": cmp.Or(o.ShutdownGrace, DefaultShutdownGrace).String(), "drain": o.DrainDelay.String(),
 		},
 	)
 	if err != nil {
@@ -113,6 +115,9 @@ type serveCommand struct {
 	Agents []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
 	Config string   `help:"File of agents to serve (YAML); it is read again when it changes." env:"PARLEY_CONFIG" placeholder:"FILE"`
 	MCP    bool     `name:"mcp" help:"Offer the agents to MCP hosts, too, at /mcp." env:"PARLEY_MCP"`
+
+	Drain *time.Duration `help:"How long to go on after a stop signal while readiness says no, so that load balancers look elsewhere. Default: ${drain}." env:"PARLEY_DRAIN" placeholder:"DURATION"`
+	Grace *time.Duration `help:"How long the superstep under way may then take; the run goes on elsewhere, or at the next start. Default: ${grace}." env:"PARLEY_GRACE" placeholder:"DURATION"`
 }
 
 // Run implements the command.
@@ -157,6 +162,12 @@ func (cmd serveCommand) options(env *environment) (Options, error) {
 	}
 	o.Ephemeral = o.Ephemeral || cmd.Ephemeral
 	cmd.apply(&o)
+	if cmd.Drain != nil {
+		o.DrainDelay = *cmd.Drain
+	}
+	if cmd.Grace != nil {
+		o.ShutdownGrace = *cmd.Grace
+	}
 	if cmd.MCP && o.MCP == nil {
 		o.MCP = &MCP{}
 	}
@@ -210,10 +221,16 @@ func serve(ctx context.Context, stop func(), env *environment, s *served) error 
 		running = false
 	case <-ctx.Done():
 		stop() // a second signal kills
+		s.Drain()
+		select {
+		case failure = <-served:
+			running = false
+		case <-time.After(s.options.DrainDelay):
+		}
 	}
 	stopKeeping()
 	kept.Wait()
-	grace, cancel := context.WithTimeout(context.Background(), cmp.Or(s.options.ShutdownGrace, 5*time.Second))
+	grace, cancel := context.WithTimeout(context.Background(), cmp.Or(s.options.ShutdownGrace, DefaultShutdownGrace))
 	defer cancel()
 	failure = errors.Join(failure, s.Shutdown(grace))
 	if running {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -48,7 +47,7 @@ func (cmd mcpCommand) Run(env *environment) error {
 	if err == nil {
 		err = s.serveMCPOver(ctx, os.Stdin, nopCloser{env.stdout})
 	}
-	grace, cancel := context.WithTimeout(context.Background(), cmp.Or(o.ShutdownGrace, 5*time.Second))
+	grace, cancel := context.WithTimeout(context.Background(), cmp.Or(o.ShutdownGrace, DefaultShutdownGrace))
 	defer cancel()
 	return errors.Join(err, s.Shutdown(grace), file.close())
 }
@@ -63,7 +62,11 @@ func (s *Server) serveMCPOver(ctx context.Context, in io.ReadCloser, out io.Writ
 	if err != nil {
 		return err
 	}
-	err = server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.limits.Body)})
+	// A shutdown reaches calls in flight before their end does, so that they leave their runs to the next start.
+	session, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() { s.stopStreams(); end() })()
+	err = server.Run(session, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.limits.Body)})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -7,11 +7,6 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// ok is GET /ok.
-func (s *Server) ok(c echo.Context) error {
-	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, []byte(`{"ok":true}`))
-}
-
 // info is GET /info; it never needs auth.
 func (s *Server) info(c echo.Context) error {
 	type flags struct {

@@ -84,6 +84,8 @@ func TestRepliesFitTheDocument(t *testing.T) {
 	}
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	check(get, "/ok", "", 200)
+	check(get, "/readyz", "", 200)
+	check(get, "/livez", "", 200)
 	check(get, "/info", "", 200)
 	id := check(post, "/threads", `{"metadata":{"a":1}}`, 200).str("thread_id")
 	at := "/threads/" + id

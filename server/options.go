@@ -17,6 +17,8 @@ import (
 const (
 	DefaultAddr    = "127.0.0.1:2024"
 	DefaultDataDir = "./.parley"
+
+	DefaultShutdownGrace = 5 * time.Second
 )
 
 // Options configure a Server. The zero value serves no agent on
@@ -90,6 +92,9 @@ type Options struct {
 	// ShutdownGrace is how long Main lets running supersteps finish after a
 	// signal; then other workers, or the next start, take their runs over. Default: 5 s.
 	ShutdownGrace time.Duration
+	// DrainDelay is how long Main goes on serving after a signal while readiness
+	// (/readyz) says no, so that load balancers look elsewhere first. Default: 0.
+	DrainDelay time.Duration
 	// NoEventIDs leaves out ids and the Location header of streams, so that clients don't reconnect (decisions 11).
 	NoEventIDs bool
 	// NoFailureText leaves the error out of the thread protocol's "failed"

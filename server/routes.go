@@ -19,6 +19,8 @@ func (s *Server) routes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	list := []route{
 		{get, "/ok", s.ok},
+		{get, livePath, s.live},
+		{get, readyPath, s.ready},
 		{get, "/info", s.info},
 		{get, "/metrics", s.metricsPage},
 		{get, "/openapi.json", s.openAPI},

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -49,6 +50,7 @@ type Server struct {
 	endLife   context.CancelFunc
 	startOnce sync.Once
 	startErr  error
+	draining  atomic.Bool // readiness says no
 }
 
 // New checks the options, opens the store and returns a server that is not yet
