@@ -18,6 +18,7 @@ import (
 	"github.com/parley-dev/parley/agent/message"
 	"github.com/parley-dev/parley/server"
 	"github.com/parley-dev/parley/server/auth"
+	"github.com/parley-dev/parley/thread"
 )
 
 // host is an MCP host: the SDK's client.
@@ -346,6 +347,39 @@ func TestMCPHostsHearWhatAnAgentSays(t *testing.T) {
 			require.Equal(t, "Hello world", (<-done).Text)
 		})
 	}
+}
+
+// A signal isn't the host's word: the run is there at the next start.
+func TestASignalLeavesTheRunsOfMCPCalls(t *testing.T) {
+	t.Parallel()
+	s, err := server.New(server.Options{Ephemeral: true, MCP: &server.MCP{}, Agents: []agent.Agent{talker(make(chan struct{}))}})
+	require.NoError(t, err)
+	require.NoError(t, s.Start(t.Context()))
+	in, out := net.Pipe()
+	signalled, signal := context.WithCancel(t.Context())
+	defer signal()
+	ended := make(chan error, 1)
+	go func() { ended <- server.ServeMCPOver(s, signalled, in, in) }()
+	h := &host{t: t, progress: make(chan string, 100)}
+	session, err := h.connect("", &sdk.IOTransport{Reader: out, Writer: out})
+	require.NoError(t, err)
+	params := &sdk.CallToolParams{Name: "talker", Arguments: map[string]any{"message": "hi"}}
+	params.SetProgressToken("p1")
+	called := make(chan struct{})
+	go func() { defer close(called); _, _ = session.CallTool(t.Context(), params) }()
+	require.Equal(t, "Hello", <-h.progress)
+	signal()
+	require.NoError(t, <-ended)
+	<-called
+	threads, _, err := s.Service().SearchThreads(t.Context(), thread.ThreadQuery{Limit: 10}, nil)
+	require.NoError(t, err)
+	require.Len(t, threads, 1)
+	runs, err := s.Service().ListRuns(t.Context(), threads[0].ID, thread.RunQuery{Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, thread.RunRunning, runs[0].Status)
+	stopped, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	require.NoError(t, s.Shutdown(stopped))
 }
 
 // A host that calls off a call doesn't leave a run behind.

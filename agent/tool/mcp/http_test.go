@@ -120,10 +120,13 @@ func TestAServerOverHTTPThatIsRestarted(t *testing.T) {
 // The server has forgotten the session, but is there: 404.
 func TestASessionThatExpiredIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	r := newRemote(t, &sdk.StreamableHTTPOptions{SessionTimeout: 50 * time.Millisecond})
+	r := newRemote(t, nil)
 	s := connect(t, r.config())
 	for i := range 3 {
 		require.Equal(t, fmt.Sprint(i+1), call(t, s, "net_count", `{}`).Text())
+		for session := range r.server.Sessions() {
+			require.NoError(t, session.Close())
+		}
 		require.Eventually(t, func() bool { return r.sessions() == 0 }, patience, 10*time.Millisecond)
 	}
 }
