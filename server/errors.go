@@ -180,10 +180,19 @@ func replyOf(err error) reply {
 		return reply{status: http.StatusConflict, text: textBusyState}
 	case errors.Is(err, thread.ErrConflict):
 		return reply{status: http.StatusConflict, json: coded{"conflict", "The thread changed while the request was handled; read it again and repeat."}}
+	case errors.Is(err, thread.ErrUnconfirmed):
+		return away(coded{"unconfirmed", "The request was carried out, but isn't as durable yet as it has to be; repeat it for its result."})
+	case errors.Is(err, thread.ErrUnavailable):
+		return away(coded{"unavailable", "The data can't be reached; try again."})
 	case errors.Is(err, context.Canceled):
 		return reply{status: statusClientGone}
 	}
 	return reply{status: http.StatusInternalServerError, text: "Internal Server Error"}
+}
+
+// away is the reply while the data can't be reached: clients are told when to try again.
+func away(body coded) reply {
+	return reply{status: http.StatusServiceUnavailable, json: body, header: http.Header{"Retry-After": {"1"}}}
 }
 
 // missingText says what was not found.

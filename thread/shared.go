@@ -1,5 +1,16 @@
 package thread
 
+import "errors"
+
+// Errors of stores that are servers of their own.
+var (
+	// ErrUnavailable: the store can't be reached, or takes nothing at present. Nothing is known of a transition under way.
+	ErrUnavailable = errors.New("the store is unavailable")
+	// ErrUnconfirmed: the transition stands, but the durability that was asked for is not confirmed yet (decisions
+	// 18). Its repetition waits again and gets the first result.
+	ErrUnconfirmed = errors.New("stored, but not confirmed")
+)
+
 // Shared is implemented by stores that several processes work on at once.
 type Shared interface {
 	// Subscribe tells sub, from now on until the store is closed, what other

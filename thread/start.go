@@ -274,7 +274,7 @@ func (s *Service) submit(ctx context.Context, d *draft, a Admission) (Admitted, 
 	admitted, err := s.store.AdmitRun(ctx, a)
 	switch {
 	case a.Claim == nil:
-	case err == nil && admitted.Lease != nil:
+	case (err == nil || errors.Is(err, ErrUnconfirmed)) && admitted.Lease != nil:
 		s.pool.take(admitted.Run, *admitted.Lease)
 	default:
 		s.pool.withdraw()

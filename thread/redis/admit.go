@@ -60,7 +60,7 @@ func (ad *admission) try(ctx context.Context) (thread.Admitted, error) {
 	if err != nil {
 		return refused(err)
 	}
-	r := ad.s.eval(ctx, "admit", ad.s.keys.thread(ad.a.Run.ThreadID), args...)
+	r := ad.s.confirmed(ctx, "admit", ad.s.keys.thread(ad.a.Run.ThreadID), args...)
 	if r.err != nil {
 		return thread.Admitted{}, r.err // the outcome is unknown: the mark stays
 	}
@@ -273,7 +273,7 @@ func (ad *admission) admitted(ctx context.Context, r *reply) (out thread.Admitte
 			return out, err
 		}
 	}
-	return out, ad.s.derive(ctx, w, derived{metadata: true, mark: ad.mark, wake: out.Lease == nil})
+	return out, errorsFirst(ad.s.derive(ctx, w, derived{metadata: true, mark: ad.mark, wake: out.Lease == nil}), r.unconfirmed)
 }
 
 // mergeConfig merges configurations key by key, configurable likewise; the second wins.

@@ -28,7 +28,7 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 	}
 	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, s.keys.control(), runID, action, micros(at), agent.NullTask}
 	args = append(args, floating(b)...)
-	r := s.eval(ctx, "cancel", s.keys.thread(threadID), args...)
+	r := s.confirmed(ctx, "cancel", s.keys.thread(threadID), args...)
 	if r.err != nil {
 		return run, nil, r.err
 	}
@@ -43,14 +43,14 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 		return run, nil, err
 	}
 	if run.Status != thread.RunInterrupted || run.Cancel == "" {
-		return run, told, nil // marked, or ended before
+		return run, told, r.unconfirmed // marked, or ended before
 	}
 	if action == "rollback" {
 		if err := s.disown(ctx, runID); err != nil {
 			return run, told, err
 		}
 	}
-	return run, told, s.derive(ctx, w, derived{wake: w.due > 0})
+	return run, told, errorsFirst(s.derive(ctx, w, derived{wake: w.due > 0}), r.unconfirmed)
 }
 
 // Rollback implements thread.Runs.
@@ -60,7 +60,8 @@ func (s *Store) Rollback(ctx context.Context, l thread.Lease, last []thread.Entr
 		return nil, err
 	}
 	args := append([]any{newOp(), l.Token, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control(), agent.NullTask}, batch...)
-	r := s.eval(ctx, "rollback", s.keys.thread(l.ThreadID), args...)
+	keys := s.keys.thread(l.ThreadID)
+	r := s.persist(ctx, func() reply { return s.confirmed(ctx, "rollback", keys, args...) })
 	if r.err == nil {
 		r.status()
 	}

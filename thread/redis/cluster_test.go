@@ -20,7 +20,7 @@ func TestStoreOnACluster(t *testing.T) {
 	}
 	c := redistest.StartCluster(t, 3, 0)
 	storetest.Run(t, func(t *testing.T) thread.Store {
-		s, err := redis.Open(context.Background(), redis.Options{URL: c.URL(), Prefix: "test:" + uuid.NewString()[:8] + ":"})
+		s, err := redis.Open(context.Background(), redis.Options{Logger: quiet, URL: c.URL(), Prefix: "test:" + uuid.NewString()[:8] + ":"})
 		require.NoError(t, err)
 		return s
 	})

@@ -26,7 +26,12 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 		return nil, err
 	}
 	args = append(append(args, batch...), finish...)
-	r := s.eval(ctx, "commit", s.keys.thread(l.ThreadID), args...)
+	run := s.eval
+	if c.Finish != nil {
+		run = s.confirmed
+	}
+	keys := s.keys.thread(l.ThreadID)
+	r := s.persist(ctx, func() reply { return run(ctx, "commit", keys, args...) })
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -55,7 +60,8 @@ func (s *Store) AppendLog(ctx context.Context, l thread.Lease, entries []thread.
 		return err
 	}
 	args := append([]any{l.Token, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control()}, batch...)
-	r := s.eval(ctx, "append", s.keys.thread(l.ThreadID)[:headLogKeys], args...)
+	keys := s.keys.thread(l.ThreadID)[:headLogKeys]
+	r := s.persist(ctx, func() reply { return s.eval(ctx, "append", keys, args...) })
 	if r.err == nil {
 		r.status()
 	}

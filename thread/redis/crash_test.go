@@ -20,7 +20,7 @@ func TestCrashes(t *testing.T) {
 		t.Setenv(crashURL, sharedServer(t).URL())
 	}
 	storetest.Crash(t, func(dir string) (thread.Store, error) {
-		o := redis.Options{URL: os.Getenv(crashURL), Prefix: "crash:" + filepath.Base(filepath.Dir(dir)) + ":"}
+		o := redis.Options{Logger: quiet, URL: os.Getenv(crashURL), Prefix: "crash:" + filepath.Base(filepath.Dir(dir)) + ":"}
 		return redis.Open(context.Background(), o)
 	})
 }

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,7 +37,7 @@ func (w *watcher) note(cmds ...rds.Cmder) error {
 	for i, c := range cmds {
 		names[i] = c.Name()
 		if len(c.Args()) > 1 {
-			names[i] += " " + redis.ScriptName(fmt.Sprint(c.Args()[1]))
+			names[i] += " " + cmp.Or(redis.ScriptName(fmt.Sprint(c.Args()[1])), fmt.Sprint(c.Args()[1]))
 		}
 		if w.fail != nil {
 			if err := w.fail(names[i]); err != nil {
@@ -99,7 +100,7 @@ func setup(t testing.TB, change ...func(*redis.Options)) *bundle {
 	b := &bundle{watcher: &watcher{}, prefix: "test:" + uuid.NewString()[:8] + ":", ctx: t.Context()}
 	b.client = rds.NewClient(&rds.Options{Addr: sharedServer(t).Addr(), DisableIdentity: true})
 	b.client.AddHook(b.watcher)
-	o := redis.Options{Client: b.client, Prefix: b.prefix}
+	o := redis.Options{Logger: quiet, Client: b.client, Prefix: b.prefix}
 	for _, f := range change {
 		f(&o)
 	}
@@ -237,7 +238,7 @@ func TestDeletedThreadLeavesNoKey(t *testing.T) {
 func TestScriptsComeBackAfterAFlush(t *testing.T) {
 	t.Parallel()
 	p := redistest.Start(t)
-	s, err := redis.Open(t.Context(), redis.Options{URL: p.URL()})
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: p.URL()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	admin := rds.NewClient(&rds.Options{Addr: p.Addr(), DisableIdentity: true})

@@ -52,7 +52,7 @@ func TestStoreRepeatsItself(t *testing.T) {
 		client := rds.NewClient(&rds.Options{Addr: addr, DisableIdentity: true})
 		client.AddHook(repeating{})
 		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		s, err := redis.Open(context.Background(), redis.Options{Client: client, Prefix: "test:" + uuid.NewString()[:8] + ":"})
+		s, err := redis.Open(context.Background(), redis.Options{Logger: quiet, Client: client, Prefix: "test:" + uuid.NewString()[:8] + ":"})
 		require.NoError(t, err)
 		return s
 	})

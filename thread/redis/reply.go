@@ -17,6 +17,8 @@ type reply struct {
 	list   []any
 	next   int
 	err    error
+	// unconfirmed says that what the script stored isn't as durable yet as it has to be.
+	unconfirmed error
 }
 
 func newReply(script string, value any) reply {

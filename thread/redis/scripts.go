@@ -97,7 +97,7 @@ func (s *Store) loadAll(ctx context.Context) error {
 func (s *Store) eval(ctx context.Context, name string, keys []string, args ...any) reply {
 	value, err := scripts[name].Run(ctx, s.client, keys, args...).Result()
 	if err != nil {
-		return reply{err: fmt.Errorf("redis: %s: %w", name, err)}
+		return reply{err: unavailable(fmt.Errorf("redis: %s: %w", name, err))}
 	}
 	return newReply(name, value)
 }
@@ -139,7 +139,7 @@ func (s *Store) evalAll(ctx context.Context, calls ...*call) error {
 				return c.reply.err
 			}
 		default:
-			return fmt.Errorf("redis: %s: %w", c.script, failed)
+			return unavailable(fmt.Errorf("redis: %s: %w", c.script, failed))
 		}
 	}
 	return nil

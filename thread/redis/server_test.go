@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"sync"
@@ -46,10 +47,13 @@ func sharedServer(t testing.TB) *redistest.Server {
 	return shared.s
 }
 
+// quiet is the logger of stores whose warnings are part of the test.
+var quiet = slog.New(slog.DiscardHandler)
+
 // openStore opens a store with keys of its own on the shared server.
 func openStore(t testing.TB, change ...func(*redis.Options)) *redis.Store {
 	t.Helper()
-	o := redis.Options{URL: sharedServer(t).URL(), Prefix: "test:" + uuid.NewString()[:8] + ":"}
+	o := redis.Options{Logger: quiet, URL: sharedServer(t).URL(), Prefix: "test:" + uuid.NewString()[:8] + ":"}
 	for _, f := range change {
 		f(&o)
 	}

@@ -25,6 +25,13 @@ type Options struct {
 	// Shards is in how many parts queues and indexes are split. It is fixed by the
 	// first process that opens the store. Default: DefaultShards.
 	Shards int
+	// Durability is what an acknowledged decision survives. Default: EverySec.
+	Durability Durability
+	// ConfirmWithin bounds how long a decision waits for it. Default: DefaultConfirmWithin.
+	ConfirmWithin time.Duration
+	// AllowEviction accepts a maxmemory-policy that removes keys when memory is
+	// short, with a warning. Default: such a server is refused.
+	AllowEviction bool
 	// SweepEvery is the pause between two rounds of repair. Default: DefaultSweepEvery.
 	SweepEvery time.Duration
 	// Logger is told of what can't be returned to a caller. Default: slog.Default().
@@ -40,13 +47,14 @@ const (
 // Store keeps the durable truth in Redis. It implements thread.Store,
 // thread.KeyFinder, thread.Shared and thread.Truncater.
 type Store struct {
-	opts   Options
-	client rds.UniversalClient
-	own    bool // the client is closed with the store
-	keys   keys
-	log    *slog.Logger
-	origin string // names this store in what it publishes
-	seed   uint64 // of digests of metadata
+	opts    Options
+	client  rds.UniversalClient
+	own     bool // the client is closed with the store
+	keys    keys
+	log     *slog.Logger
+	origin  string // names this store in what it publishes
+	seed    uint64 // of digests of metadata
+	confirm confirmation
 	// claiming are the threads of which this process is claiming a run.
 	claiming claims
 
@@ -74,6 +82,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.SweepEvery <= 0 {
 		o.SweepEvery = DefaultSweepEvery
 	}
+	if o.Durability == "" {
+		o.Durability = EverySec
+	}
+	if o.ConfirmWithin <= 0 {
+		o.ConfirmWithin = DefaultConfirmWithin
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -95,6 +109,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
 	if err := s.agree(ctx); err != nil {
 		return fmt.Errorf("redis: settings: %w", err)
 	}

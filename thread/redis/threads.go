@@ -40,7 +40,7 @@ func (s *Store) changeReply(ctx context.Context, id, script string, args []any, 
 	if err := s.evalAll(ctx, s.marking(id, d.mark)); err != nil {
 		return w, r, err
 	}
-	r = s.eval(ctx, script, s.keys.thread(id), args...)
+	r = s.confirmed(ctx, script, s.keys.thread(id), args...)
 	if r.err != nil {
 		return w, r, r.err // the outcome is unknown: the mark stays
 	}
@@ -58,7 +58,7 @@ func (s *Store) changeReply(ctx context.Context, id, script string, args []any, 
 		s.unmark(ctx, id, d.mark)
 		return w, r, r.err
 	}
-	return w, r, s.derive(ctx, w, d)
+	return w, r, errorsFirst(s.derive(ctx, w, d), r.unconfirmed)
 }
 
 // GetThread implements thread.Threads.

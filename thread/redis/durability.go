@@ -1,0 +1,156 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+
+	"github.com/parley-dev/parley/thread"
+)
+
+// Durability says what an acknowledged decision survives (decisions 18): a run
+// that was admitted, an answer, the end of a run, an edit.
+type Durability string
+
+// The levels of durability.
+const (
+	// None leaves it to the server: without AOF a restart loses what came since its last snapshot.
+	None Durability = "none"
+	// EverySec is what appendfsync everysec gives: a crash may lose the last second. The default.
+	EverySec Durability = "everysec"
+	// Always survives a crash of the server: each decision waits for the disk.
+	Always Durability = "always"
+	// Replicated survives a fail-over: each decision waits for all replicas, too.
+	Replicated Durability = "replicated"
+)
+
+// DefaultConfirmWithin is how long a decision may wait for its confirmation.
+const DefaultConfirmWithin = 2 * time.Second
+
+// confirmation is the command that waits for what a level promises.
+type confirmation struct {
+	needed   bool
+	aof      bool // WAITAOF, else WAIT
+	local    int  // 1: this server's disk
+	replicas int
+	within   time.Duration
+}
+
+// confirmationFor finds the command for a level on the servers that were checked.
+func confirmationFor(d Durability, within time.Duration, servers []serverInfo) (c confirmation, err error) {
+	c.within = within
+	switch d {
+	case None, EverySec:
+		return c, nil
+	case Always, Replicated:
+	default:
+		return c, fmt.Errorf("redis: durability %q is none of none, everysec, always, replicated", d)
+	}
+	c.aof, c.needed = true, true
+	for _, s := range servers {
+		switch {
+		case !s.aof:
+			return c, fmt.Errorf("redis: durability %s wants the append-only file: set appendonly yes on %s", d, s.addr)
+		case d == Replicated && s.replicas == 0:
+			return c, fmt.Errorf("redis: durability replicated wants a replica of %s", s.addr)
+		}
+		c.aof = c.aof && s.atLeast(7, 2)
+		if d == Replicated && (c.replicas == 0 || s.replicas < c.replicas) {
+			c.replicas = s.replicas
+		}
+	}
+	if c.aof {
+		c.local = 1
+		return c, nil
+	}
+	for _, s := range servers {
+		if s.fsync != "always" {
+			return c, fmt.Errorf("redis: durability %s wants appendfsync always on %s, or a server of version 7.2 or later", d, s.addr)
+		}
+	}
+	c.needed = c.replicas > 0 // what is answered is on the disk
+	return c, nil
+}
+
+// confirmed runs a script and waits, on the same connection, until what it stored
+// is as durable as asked for. With ErrUnconfirmed the reply is good all the same.
+func (s *Store) confirmed(ctx context.Context, name string, keys []string, args ...any) reply {
+	if !s.confirm.needed {
+		return s.eval(ctx, name, keys, args...)
+	}
+	for try := 0; ; try++ {
+		node, err := s.node(ctx, keys[0])
+		if err != nil {
+			return reply{err: unavailable(fmt.Errorf("redis: %s: %w", name, err))}
+		}
+		var run *rds.Cmd
+		var wait rds.Cmder
+		_, err = node.Pipelined(ctx, func(p rds.Pipeliner) error {
+			run = p.EvalSha(ctx, scripts[name].Hash(), keys, args...)
+			wait = s.confirm.add(ctx, p)
+			return nil
+		})
+		value, failed := run.Result()
+		switch {
+		case failed == nil:
+			r := newReply(name, value)
+			r.unconfirmed = s.confirm.check(wait)
+			return r
+		case rds.HasErrorPrefix(failed, "NOSCRIPT") && try < 3:
+			err = node.ScriptLoad(ctx, scripts[name].source).Err()
+		case (rds.HasErrorPrefix(failed, "MOVED") || rds.HasErrorPrefix(failed, "ASK")) && try < 3:
+			s.client.(*rds.ClusterClient).ReloadState(ctx)
+			err = nil
+			pause(ctx, 50*time.Millisecond)
+		default:
+			err = failed
+		}
+		if err != nil {
+			return reply{err: unavailable(fmt.Errorf("redis: %s: %w", name, err))}
+		}
+	}
+}
+
+// node is the client of the server that has a key: WAIT is about one connection.
+func (s *Store) node(ctx context.Context, key string) (rds.UniversalClient, error) {
+	if cluster, ok := s.client.(*rds.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, key)
+	}
+	return s.client, nil
+}
+
+func (c confirmation) add(ctx context.Context, p rds.Pipeliner) rds.Cmder {
+	if c.aof {
+		return p.Do(ctx, "WAITAOF", c.local, c.replicas, c.within.Milliseconds())
+	}
+	return p.Do(ctx, "WAIT", c.replicas, c.within.Milliseconds())
+}
+
+// check reads what was confirmed.
+func (c confirmation) check(wait rds.Cmder) error {
+	cmd, ok := wait.(*rds.Cmd)
+	if !ok {
+		return errReply
+	}
+	value, err := cmd.Result()
+	if err != nil {
+		return fmt.Errorf("%w: %w", thread.ErrUnconfirmed, err)
+	}
+	have := []int64{}
+	switch v := value.(type) {
+	case int64:
+		have = []int64{int64(c.local), v}
+	case []any:
+		for _, n := range v {
+			if i, ok := n.(int64); ok {
+				have = append(have, i)
+			}
+		}
+	}
+	if len(have) == 2 && have[0] >= int64(c.local) && have[1] >= int64(c.replicas) {
+		return nil
+	}
+	return thread.ErrUnconfirmed
+}

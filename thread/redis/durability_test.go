@@ -1,0 +1,133 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/redis"
+	"github.com/parley-dev/parley/thread/redis/redistest"
+)
+
+// TestUnfitServersAreRefused: at the start, with what to do about it.
+func TestUnfitServersAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args   []string
+		change func(*redis.Options)
+		want   string // "" when it is taken
+	}{
+		"plain":                     {},
+		"eviction":                  {args: []string{"--maxmemory-policy", "allkeys-lru"}, want: "noeviction"},
+		"eviction, allowed":         {args: []string{"--maxmemory-policy", "allkeys-lru"}, change: func(o *redis.Options) { o.AllowEviction = true }},
+		"always, no file":           {change: level(redis.Always), want: "append-only file"},
+		"always, fsync each second": {args: []string{"--appendonly", "yes"}, change: level(redis.Always), want: "appendfsync always"},
+		"always":                    {args: []string{"--appendonly", "yes", "--appendfsync", "always"}, change: level(redis.Always)},
+		"replicated, alone":         {args: []string{"--appendonly", "yes", "--appendfsync", "always"}, change: level(redis.Replicated), want: "a replica"},
+		"another word":              {change: level("strong"), want: "none of none, everysec, always, replicated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := redistest.Start(t, c.args...)
+			o := redis.Options{Logger: quiet, URL: p.URL()}
+			if c.change != nil {
+				c.change(&o)
+			}
+			s, err := redis.Open(t.Context(), o)
+			if c.want == "" {
+				require.NoError(t, err)
+				require.NoError(t, s.Close())
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func level(d redis.Durability) func(*redis.Options) {
+	return func(o *redis.Options) { o.Durability = d }
+}
+
+// TestReplicatedWaitsForReplicas: a decision is acknowledged once they have it; one
+// that isn't confirmed stands, and its repetition gets the first result (decisions 18).
+func TestReplicatedWaitsForReplicas(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	replica := redistest.Start(t, "--replicaof", "127.0.0.1", master.Addr()[len("127.0.0.1:"):])
+	admin := rds.NewClient(&rds.Options{Addr: replica.Addr(), DisableIdentity: true})
+	defer admin.Close()
+	connected := func() bool {
+		role, err := admin.Do(context.Background(), "ROLE").Slice()
+		return err == nil && fmt.Sprint(role[3]) == "connected"
+	}
+	require.Eventually(t, connected, 30*time.Second, 20*time.Millisecond)
+	client := rds.NewClient(&rds.Options{Addr: master.Addr(), DisableIdentity: true})
+	defer client.Close()
+	w := &watcher{}
+	client.AddHook(w)
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, Client: client, Durability: redis.Replicated, ConfirmWithin: 500 * time.Millisecond})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	a := admission(newID())
+	a.IdempotencyKey, a.KeyTTL = "k", time.Hour
+	trips := w.during(func() {
+		_, err := s.AdmitRun(t.Context(), a)
+		require.NoError(t, err)
+	})
+	require.Equal(t, "evalsha admit, wait 1", trips[1])
+
+	replica.Stop()
+	b := admission(newID())
+	b.IdempotencyKey, b.KeyTTL = "k", time.Hour
+	b.Claim = &thread.Claim{Worker: "w", Lease: time.Minute}
+	out, err := s.AdmitRun(t.Context(), b)
+	require.ErrorIs(t, err, thread.ErrUnconfirmed)
+	require.NotNil(t, out.Lease, "it stands")
+	again := b
+	again.Run.ID = newID()
+	_, err = s.AdmitRun(t.Context(), again)
+	require.ErrorIs(t, err, thread.ErrUnconfirmed)
+	require.NoError(t, replica.Restart())
+	require.Eventually(t, func() bool {
+		repeat, err := s.AdmitRun(t.Context(), again)
+		return err == nil && repeat.Repeat && repeat.Run.ID == b.Run.ID
+	}, 30*time.Second, 20*time.Millisecond)
+	_, err = s.Commit(t.Context(), *out.Lease, finish(superstep(*out.Lease, 1)))
+	require.NoError(t, err)
+}
+
+// TestWorkerOutlivesARestart: what a worker has done is stored once the server is
+// back, and numbers that the server may have lost aren't given again (decisions 2).
+func TestWorkerOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	p := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: p.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	a := admission(newID())
+	a.Claim = &thread.Claim{Worker: "w", Lease: time.Minute}
+	admitted, err := s.AdmitRun(t.Context(), a)
+	require.NoError(t, err)
+	l := *admitted.Lease
+	p.Stop()
+	_, err = s.GetThread(t.Context(), l.ThreadID)
+	require.ErrorIs(t, err, thread.ErrUnavailable)
+	stored := make(chan error, 1)
+	go func() {
+		_, err := s.Commit(context.Background(), l, finish(superstep(l, 1)))
+		stored <- err
+	}()
+	require.NoError(t, p.Restart())
+	require.NoError(t, <-stored)
+	before, err := s.GetThread(t.Context(), l.ThreadID)
+	require.NoError(t, err)
+	next, err := s.AdmitRun(t.Context(), thread.Admission{Run: admission(l.ThreadID).Run, Strategy: "reject", Claim: a.Claim})
+	require.NoError(t, err)
+	require.Equal(t, before.NextPos+1<<20, next.Lease.NextPos)
+	require.Equal(t, before.NextSeq+1<<20, next.Lease.NextSeq)
+}
