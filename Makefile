@@ -7,39 +7,41 @@ SDKTEST := server/sdktest
 HOOKTEST := server/hooktest
 MODELTEST := agent/model/openai/mocktest
 MCPTEST := server/mcptest
+# One set of flags for all but the race detector, so that large dependencies are compiled once.
+PLAIN   := CGO_ENABLED=0 GOFLAGS=-trimpath
 
 .PHONY: build test test-go test-sdk test-models test-mcp test-hooks lint bench fuzz clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/parley
+	$(PLAIN) $(GO) build -ldflags "-s -w" -o $(BIN) ./cmd/parley
 
 # All tests. Parts whose tools are missing say what to install and are skipped alone.
 test: test-go test-sdk test-models test-mcp test-hooks
 
 test-go:
-	$(GO) vet ./...
+	$(PLAIN) $(GO) vet ./...
 	$(GO) test -race -timeout 15m ./...
 
 # The real JavaScript and Python SDKs against a real server.
 test-sdk: build
-	./$(SDKTEST)/run
+	$(PLAIN) ./$(SDKTEST)/run
 
 # The model adapter against independent servers of OpenAI's wire format.
 test-models:
-	./$(MODELTEST)/run
+	$(PLAIN) ./$(MODELTEST)/run
 
 # MCP servers from npm as tools, and Parley's own MCP server under npm's inspector.
 test-mcp:
-	./$(MCPTEST)/run
+	$(PLAIN) ./$(MCPTEST)/run
 
 # The published frontend packages in a real browser against a real server.
 test-hooks: build
-	./$(HOOKTEST)/run
+	$(PLAIN) ./$(HOOKTEST)/run
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w"; exit 1; }
-	$(GO) vet ./...
-	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run --allow-parallel-runners ./...; \
+	$(PLAIN) $(GO) vet ./...
+	@if command -v golangci-lint >/dev/null 2>&1; then $(PLAIN) golangci-lint run --allow-parallel-runners ./...; \
 	else $(GO) run $(LINT) run --allow-parallel-runners ./...; fi
 
 # Benchmarks of the hot paths.
