@@ -79,7 +79,7 @@ class Page {
   /** Unmounts all, and leaves the tab to the next test. A page that threw is a failure. */
   async leave() {
     const { errors } = this;
-    const clean = await Promise.race([this.tab.evaluate(() => window.pages.reset()).then(() => true, () => false), sleep(PATIENCE, false)]);
+    const clean = await Promise.race([this.tab.evaluate(() => window.pages.reset()).then(() => true, () => false), sleep(PATIENCE, false, { ref: false })]);
     Object.assign(this, { errors: [], requests: [] });
     if (!clean || errors.length > 0) await this.tab.context().close();
     else idle.set(this.library, [...(idle.get(this.library) ?? []), this]);
