@@ -157,10 +157,13 @@ for (const library of libraries) {
 
     // M-46
     test("is empty after a switch of the thread", async (t) => {
-      const view = await queued(t);
-      await view.until("entries", (s) => s.queue.length > 0);
+      const view = await (await openPage(t, { library: library.name })).mount({ api: bench, graph: "echo_stream" });
+      await view.submit(human("tokens=100 delay_us=40000"));
+      await view.submit(human("Msg2"), { multitaskStrategy: "enqueue" });
+      await view.until("streaming, with an entry", (s) => s.queue.length === 1 && s.messages[1]?.text.length > 10);
       await view.update({ thread: randomUUID() });
-      await view.until("empty", (s) => s.queue.length === 0 && s.messages.length === 0);
+      await view.until("empty", (s) => s.queue.length === 0 && s.messages.length === 0 && s.loading === IDLE);
+      await stays(view, "still empty", (s) => s.queue.length === 0 && s.messages.length === 0, 300);
     });
   });
 
