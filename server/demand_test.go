@@ -8,14 +8,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// demandRows are the rows of spec/demand.md that this build answers for. Each is
-// cited (// D-nn) by a test that asserts it; see TestEveryDemandRowHasItsTest.
+// demandRows are the rows of spec/demand.md that this build answers for in Go; what
+// needs a browser is listed in hooktest. Each is cited (// D-nn) by a test that
+// asserts it; see TestEveryDemandRowHasItsTest.
 var demandRows = []string{
 	// 2A: streams that hang, drop or duplicate
 	"D-01", "D-02", "D-03", "D-04", "D-05", "D-06", "D-07", "D-08", "D-09", "D-10",
@@ -23,7 +25,7 @@ var demandRows = []string{
 	// 2B: interrupts lost, stale or shown twice
 	"D-20", "D-21", "D-22", "D-23", "D-24", "D-25", "D-26", "D-28", "D-29", "D-30",
 	// 2C: resume
-	"D-31", "D-32", "D-33", "D-34", "D-35", "D-37", "D-39", "D-40", "D-41", "D-42", "D-43", "D-44", "D-46", "D-47",
+	"D-31", "D-32", "D-33", "D-34", "D-35", "D-36", "D-37", "D-38", "D-39", "D-40", "D-41", "D-42", "D-43", "D-44", "D-45", "D-46", "D-47",
 	// 2D: nested graphs and branches
 	"D-50", "D-51", "D-52", "D-53",
 	// 2E: cancel and stop
@@ -31,9 +33,9 @@ var demandRows = []string{
 	// 2F: proxies, heartbeats, HTTP
 	"D-61", "D-62", "D-63", "D-64", "D-65", "D-66", "D-67",
 	// 2G: auth and CORS
-	"D-70", "D-71", "D-72", "D-73",
-	// 2I
-	"D-109",
+	"D-70", "D-71", "D-72", "D-73", "D-75",
+	// 2I: reviews
+	"D-98", "D-101", "D-102", "D-105", "D-107", "D-109",
 }
 
 // A row loses its test silently when the test is renamed, moved or removed: this
@@ -57,9 +59,28 @@ func TestEveryDemandRowHasItsTest(t *testing.T) {
 		require.NotEmpty(t, cited[row], "no test cites %s", row)
 	}
 	for row, tests := range cited {
-		require.Contains(t, demandRows, row, "cited by %v and not listed", tests)
+		require.True(t, isRow(row), "%v cite %s, which there is none of", tests, row)
 	}
-	require.True(t, slices.IsSorted(demandRows[:len(demandRows)-1]))
+	require.True(t, slices.IsSortedFunc(demandRows, func(a, b string) int { return number(a) - number(b) }))
+}
+
+func number(row string) int {
+	n, err := strconv.Atoi(row[2:])
+	if err != nil { // the pattern holds digits alone
+		panic(err)
+	}
+	return n
+}
+
+// isRow reports whether spec/demand.md has a row of that id.
+func isRow(row string) bool {
+	n := number(row)
+	for _, span := range [][2]int{{1, 17}, {20, 47}, {50, 53}, {55, 67}, {70, 75}, {80, 91}, {95, 109}} {
+		if n >= span[0] && n <= span[1] {
+			return true
+		}
+	}
+	return false
 }
 
 var citation = regexp.MustCompile(`\bD-[0-9]{2,3}\b`)
