@@ -110,7 +110,6 @@ func (s *schemas) item(c reviewed) object {
 	}}
 	when(Edit,
 		object{"if": object{"not": object{"required": []string{other}}}, "then": object{"required": []string{own}}},
-		object{"if": object{"required": []string{own}}, "then": object{"properties": object{other: false}}},
 		object{"properties": object{own: action, other: action}})
 	when(Reject, object{"properties": object{"message": object{"type": []string{"string", "null"}}}})
 	when(Respond, object{"properties": object{"message": object{"type": "string", "minLength": 1}}, "required": []string{"message"}})

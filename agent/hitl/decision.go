@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// decision is a reviewer's decision about one call, read from either casing. It fits the
-// question's response schema: nothing else is stored.
+// decision is a reviewer's decision about one call, read from either casing; LangChain's
+// hooks send an edit in both, and editedAction counts. It fits the question's response
+// schema: nothing else is stored.
 type decision struct {
 	Type    Decision
 	Edited  *Action
