@@ -49,6 +49,7 @@ func (s *Server) routes() []route {
 		{post, "/threads/:thread_id/copy", s.copyThread},
 		{get, "/threads/:thread_id/state", s.getState},
 		{post, "/threads/:thread_id/state", s.updateState},
+		{patch, "/threads/:thread_id/state", s.patchState},
 		{post, "/threads/:thread_id/state/checkpoint", s.postStateAt},
 		{get, "/threads/:thread_id/state/:checkpoint_id", s.getStateAt},
 		{get, "/threads/:thread_id/history", s.getHistory},
@@ -108,6 +109,7 @@ const rest = "/*"
 // around the built-in ones.
 func (s *Server) router() *echo.Echo {
 	api := s.newEcho()
+	api.GET("/", front)
 	for _, r := range s.routes() {
 		api.Add(r.method, r.path, r.handler)
 	}

@@ -177,11 +177,44 @@ func (s *Server) patchThread(c echo.Context) error {
 		}
 		patch.ExpiresAt, patch.TTLStrategy = &expires, &strategy
 	}
+	t, err := s.patch(c, id, patch)
+	switch {
+	case err != nil:
+		return err
+	case strings.Contains(c.Request().Header.Get("Prefer"), "return=minimal"):
+		return c.NoContent(http.StatusNoContent)
+	}
+	return s.sendThread(c, t)
+}
+
+// patchState is PATCH /threads/{thread_id}/state: metadata for the thread, as
+// clients of old say it (spec/rest-api.md 2.2).
+func (s *Server) patchState(c echo.Context) error {
+	id, err := uuidParam(c, "thread_id")
+	if err != nil {
+		return err
+	}
+	f, err := s.object(c)
+	if err != nil {
+		return err
+	}
+	metadata := f.keyed("metadata")
+	if err := f.err(); err != nil {
+		return err
+	}
+	if _, err := s.patch(c, id, thread.ThreadPatch{Metadata: metadata}); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// patch changes a thread that the user may change.
+func (s *Server) patch(c echo.Context, id string, patch thread.ThreadPatch) (thread.Thread, error) {
 	filter, value, err := s.allow(c, "threads", "update", func(v auth.Value) {
 		v["thread_id"], v["metadata"], v["action"] = encode(id), metadataOf(patch.Metadata), encode("patch")
 	})
 	if err != nil {
-		return err
+		return thread.Thread{}, err
 	}
 	patch.Metadata = metadataFrom(value, patch.Metadata)
 	missing := &textError{http.StatusNotFound, "Thread not found"}
@@ -189,21 +222,16 @@ func (s *Server) patchThread(c echo.Context) error {
 	if len(filter) > 0 {
 		switch t, err := s.svc.GetThread(ctx, id); {
 		case errors.Is(err, thread.ErrNotFound) || err == nil && !filter.Matches(t.Metadata):
-			return missing
+			return thread.Thread{}, missing
 		case err != nil:
-			return err
+			return thread.Thread{}, err
 		}
 	}
 	t, err := s.svc.PatchThread(ctx, id, patch)
-	switch {
-	case errors.Is(err, thread.ErrNotFound):
-		return missing
-	case err != nil:
-		return err
-	case strings.Contains(c.Request().Header.Get("Prefer"), "return=minimal"):
-		return c.NoContent(http.StatusNoContent)
+	if errors.Is(err, thread.ErrNotFound) {
+		err = missing
 	}
-	return s.sendThread(c, t)
+	return t, err
 }
 
 // deleteThread is DELETE /threads/{thread_id}.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/labstack/echo/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/parley-dev/parley/server"
@@ -126,4 +127,28 @@ func TestCopyOfAThread(t *testing.T) {
 	require.Equal(t, mine["checkpoint"].(map[string]any)["checkpoint_id"], theirs["checkpoint"].(map[string]any)["checkpoint_id"])
 	require.Equal(t, copied, theirs["metadata"].(map[string]any)["thread_id"])
 	c.post("/threads/"+missingID+"/copy", "").text(http.StatusConflict, "Thread not found")
+}
+
+// PATCH …/state is the old way to say PATCH … with metadata (spec/rest-api.md 2.2).
+func TestStateIsPatchedAsTheThread(t *testing.T) {
+	t.Parallel()
+	c := serveTest(t, server.Options{})
+	id := c.post("/threads", `{"metadata":{"a":1,"b":1}}`).ok().str("thread_id")
+	c.patch("/threads/"+id+"/state", `{"metadata":{"b":2,"c":3}}`).is(http.StatusNoContent)
+	metadata := c.get("/threads/" + id).ok().json()["metadata"].(map[string]any)
+	require.Equal(t, map[string]any{"a": 1.0, "b": 2.0, "c": 3.0}, metadata)
+	c.patch("/threads/"+id+"/state", `{"metadata":1}`).fault("metadata")
+	c.patch("/threads/"+missingID+"/state", `{"metadata":{}}`).text(http.StatusNotFound, "Thread not found")
+}
+
+func TestTheRootNamesTheDocs(t *testing.T) {
+	t.Parallel()
+	a := serveTest(t, server.Options{}).get("/").ok()
+	require.Contains(t, a.body, "/docs")
+	require.Contains(t, a.body, "/info")
+	require.Contains(t, a.header.Get("Content-Type"), "text/plain")
+	own := serveTest(t, server.Options{Routes: func(e *echo.Echo) {
+		e.GET("/", func(c echo.Context) error { return c.String(http.StatusOK, "mine") })
+	}})
+	require.Equal(t, "mine", own.get("/").ok().body, "a deployment may put a page there")
 }
