@@ -75,8 +75,17 @@ func (ad *admission) try(ctx context.Context) (thread.Admitted, error) {
 				err = r.err
 			}
 		}
-		_, refusal := refused(err)
-		return out, refusal
+		_, err = refused(errorsFirst(err, r.unconfirmed))
+		return out, err
+	case "REMOVED": // by somebody else, between this call and its repetition
+		w := readRow(ad.a.Run.ThreadID, &r)
+		out := thread.Admitted{Run: ad.a.Run}
+		out.Run.Status = thread.RunPending
+		if out.Thread, err = w.thread(); err == nil {
+			err = r.err
+		}
+		_, err = refused(err)
+		return out, err
 	case "DECIDED":
 		a, err := takeAnswer(&r)
 		if err == nil {

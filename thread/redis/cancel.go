@@ -95,7 +95,7 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []t
 	}
 	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, s.keys.control(), runID, agent.NullTask}
 	args = append(append(args, floating(end)...), floating(never)...)
-	_, r, err := s.changeReply(ctx, threadID, "remove", args, derived{wake: true})
+	_, r, err := s.changeReply(ctx, threadID, "remove", args, derived{wake: true, anew: true})
 	if isNotFound(err) {
 		err = noRun(runID)
 	}
@@ -104,11 +104,6 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []t
 	}
 	if told, err = takeTold(&r); err != nil {
 		return nil, err
-	}
-	if again := r.bool(); again { // it may have shown the run
-		if err := s.showAnew(ctx, threadID); err != nil {
-			return told, err
-		}
 	}
 	return told, s.disown(ctx, runID)
 }

@@ -12,6 +12,8 @@ type derived struct {
 	metadata bool
 	// mark, when set, is removed with them.
 	mark string
+	// anew makes the snapshot of the log anew, if that shows what is gone.
+	anew bool
 	// wake tells all replicas that there is work.
 	wake bool
 }
@@ -90,6 +92,11 @@ func (s *Store) reconcile(ctx context.Context, id, mark string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if w.stale {
+		if err := s.showAnew(ctx, id); err != nil {
+			return err
+		}
 	}
 	return s.derive(ctx, w, derived{metadata: true, mark: mark})
 }

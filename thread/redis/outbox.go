@@ -97,3 +97,25 @@ func (s *Store) changeDelivery(ctx context.Context, id string, due int64, lastEr
 	}
 	return err
 }
+
+// outboxes reads the webhooks of threads.
+func (s *Store) outboxes(ctx context.Context, ids []string) (list []thread.Delivery, err error) {
+	calls := make([]*call, len(ids))
+	for i, id := range ids {
+		calls[i] = &call{script: "deliveries", keys: s.keys.thread(id)}
+	}
+	if err := s.evalAll(ctx, calls...); err != nil {
+		return nil, err
+	}
+	for i, c := range calls {
+		for c.reply.more() {
+			in := c.reply.inner()
+			d := thread.Delivery{ThreadID: ids[i], ID: in.text(), RunID: in.text(), URL: in.text(), Attempt: int(in.int()), Due: timeOf(in.int())}
+			if in.err != nil {
+				return nil, in.err
+			}
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}

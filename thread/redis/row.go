@@ -35,6 +35,7 @@ type row struct {
 	version, mv                  int64 // of what is derived; of metadata and configuration
 	due, retires                 int64 // 0 for never
 	metadata, config, err        json.RawMessage
+	stale                        bool // the log's snapshot shows a run that was deleted
 	deliveries                   []due
 }
 
@@ -53,6 +54,7 @@ func readRow(id string, r *reply) row {
 	for out.more() {
 		w.deliveries = append(w.deliveries, due{id: out.text(), at: out.int()})
 	}
+	w.stale = in.bool()
 	if in.err == nil {
 		in.err = out.err
 	}

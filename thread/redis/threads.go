@@ -58,6 +58,11 @@ func (s *Store) changeReply(ctx context.Context, id, script string, args []any, 
 		s.unmark(ctx, id, d.mark)
 		return w, r, r.err
 	}
+	if w.stale && d.anew {
+		if err := s.showAnew(ctx, id); err != nil {
+			return w, r, err // the mark stays
+		}
+	}
 	return w, r, errorsFirst(s.derive(ctx, w, d), r.unconfirmed)
 }
 

@@ -11,7 +11,7 @@
 --   resume: 0, or 1 and head, generation, fingerprint, n answers (id, value, by, at, run), n task records;
 --   n floating batches: run, batch.
 -- Result: {'OK', run, row, created, lease or {}, cancelled runs, told}, {'REPEAT', run, row},
---   {'DECIDED', answer}, {'CONFLICT', why}, {'BUSY'}, {'EXISTS'}, {'GONE'}, {'STALE'} when the thread has moved on.
+--   {'DECIDED', answer}, {'CONFLICT', why}, {'BUSY'}, {'EXISTS'}, {'GONE'}, {'REMOVED', row}, {'STALE'} when the thread has moved on.
 --!use remove
 --!use keep
 --!use clock
@@ -53,10 +53,12 @@ end
 if exists then
   local first = run_of(run.id)
   if first and first.op == op then -- the reply was lost
-    local held = claim and h.running == first.number and h.op == op
+    local held = claim and h.running == first.number and h.claimop == op
     local kept = h.op == op and result_of(h) or {}
     return { 'OK', told_run(present(h, first)), row(h), kept[1] or '0', held and told_lease(h) or {}, kept[2] or {}, kept[3] or {} }
   end
+  local gone = not first and removed_of(h, op)
+  if gone then return { 'REMOVED', row(h) } end -- the same, and it was removed since
   if key ~= '' then
     local id, expires = string.match(redis.call('HGET', IDEMPOTENT, key) or '', '^(.*) (%d+)$')
     if id and tonumber(expires) > at and run_of(id) then return again(id) end
@@ -129,6 +131,7 @@ if displaces then
   for i, p in ipairs(waiting(h)) do
     local w = run_of(id_of(p.run))
     cancelled[#cancelled + 1] = cancel_pending(h, told, w, strategy, at, ends[w.id], null_task)
+    if strategy == 'rollback' then remember_removed(h, w, '', at, {}) end
   end
 end
 if drops then drop_pending(h, at) end
@@ -163,6 +166,7 @@ local admitted = told_run(w)
 local held = {}
 if claim and not busy and waiting(h)[1].at <= at then
   begin(h, w, claim, at)
+  h.claimop = op
   held = told_lease(h)
 end
 changed(h, at)

@@ -9,7 +9,9 @@ local op = text()
 take_channel()
 local id, action, given, null_task, floating = text(), text(), number(), text(), take_floating()
 local h = load(ALL)
-if h and h.op == op and h.kept ~= 0 then -- the reply was lost
+local again = h and removed_by(h, op)
+if again then return { 'OK', again.result[1], row(h), again.result[2] } end -- the reply was lost
+if h and h.op == op and h.kept ~= 0 then
   local kept = result_of(h)
   return { 'OK', kept[1], row(h), kept[2] }
 end
@@ -28,6 +30,7 @@ else
   seen = cancel_pending(h, told, w, action, at, floating, null_task)
 end
 settle(h)
+if w.status ~= RUNNING and action == 'rollback' then remember_removed(h, w, op, present_at, { seen, told }) end
 done(h, op, w.status ~= RUNNING and { seen, told } or nil)
 changed(h, present_at)
 save(h)

@@ -12,7 +12,7 @@ local c = take_claim()
 local at = now()
 local h = load(ALL)
 if not h then return { 'GONE' } end
-if h.op == op and h.running ~= 0 then -- the reply was lost
+if h.claimop == op and h.running ~= 0 then -- the reply was lost
   return { 'OK', told_run(present(h, run_of(h.runid))), row(h), told_lease(h) }
 end
 if h.running == 0 then
@@ -35,6 +35,7 @@ else
   h.attempt = h.attempt + 1
   lease(h, c, at)
 end
+h.claimop = op
 done(h, op)
 changed(h, at)
 save(h)

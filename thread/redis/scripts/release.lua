@@ -6,11 +6,12 @@
 --!use clock
 local op, token = text(), number()
 local h = load(ALL)
-if h and h.op == op then return { 'OK', row(h) } end
+if h and h.releaseop == op then return { 'OK', row(h) } end
 if not owned(h, token) then return { 'FENCED' } end
 local at = now()
 h.token = h.token + 1
 h.released, h.worker, h.due = 1, '', at
+h.releaseop = op
 done(h, op)
 changed(h, at)
 save(h)

@@ -2,17 +2,18 @@
 -- KEYS: all of the thread.
 -- ARGV: op, channel, origin, control, run id, name of the record of command writes,
 --   floating batches: the end of a running run, the beginning and end of a pending one.
--- Result: {'OK', row, told, '1' if the log begins with a snapshot} or {'GONE'} without such a run.
+-- Result: {'OK', row, told} or {'GONE'} without such a run.
 --!use remove
 --!use clock
 local op = text()
 take_channel()
 local id, null_task, ended, unbegun = text(), text(), take_floating(), take_floating()
 local h = load(ALL)
-if h and h.op == op then return { 'OK', row(h), result_of(h)[1] or {}, '1' } end
+local again = h and removed_by(h, op)
+if again then return { 'OK', row(h), again.result[1] } end -- the reply was lost
 local w = h and run_of(id)
 if not w then return { 'GONE' } end
-local at, told, ended_one = now(), {}, false
+local at, told = now(), {}
 present(h, w)
 if w.status == RUNNING then -- its worker finds itself fenced
   local batch = land(h, ended)
@@ -25,15 +26,16 @@ elseif w.status == PENDING then
   dropped(h, told, id, unbegun)
 else -- answers that an ended run brought stay accepted
   local head = h.head
-  ended_one = true
+  if redis.call('HEXISTS', DETAILS, 'snapshot') == 1 then h.stale = 1 end
   drop_log(h, w)
   forget_checkpoints(h, w.cpfrom, w.cpto)
   if h.head ~= head and h.open == 0 then h.rest = IDLE end
   drop_run(w)
 end
 h.updated = at
-done(h, op, #told > 0 and { told } or nil)
+remember_removed(h, w, op, at, { told })
+done(h, op)
 settle(h)
 changed(h, at)
 save(h)
-return { 'OK', row(h), told, ended_one and redis.call('HEXISTS', DETAILS, 'snapshot') == 1 and '1' or '0' }
+return { 'OK', row(h), told }

@@ -8,14 +8,16 @@ local op, token = text(), number()
 take_channel()
 local null_task, last = text(), take_batch()
 local h = load(ALL)
-if h and h.op == op then return { 'OK', row(h), result_of(h)[1] or {} } end
+local again = h and removed_by(h, op)
+if again then return { 'OK', row(h), again.result[1] } end -- the reply was lost
 if not owned(h, token) then return { 'FENCED' } end
 local at = now()
 local w = present(h, run_of(h.runid))
 h.npos = math.max(h.pos, last and last.last or 0) + 1
 h.nseq = math.max(h.seq, last and last.seq or 0) + 1
 local told = undo(h, w, last, null_task, at)
-done(h, op, #told > 0 and { told } or nil)
+remember_removed(h, w, op, at, { told })
+done(h, op)
 changed(h, at)
 save(h)
 return { 'OK', row(h), told }

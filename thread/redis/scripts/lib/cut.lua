@@ -11,17 +11,25 @@ local function gone(mode, before, w)
   return at and (mode == 'over' or tonumber(at) < before)
 end
 
--- first_checkpoint is the sequence of the first checkpoint that a run still has; nil for none.
-local function first_checkpoint(w)
+-- kept are the checkpoints that a trim leaves, by sequence: the newest of each namespace.
+local function kept_by_trim()
+  local keep = {}
+  for i, ns in ipairs(redis.call('ZRANGE', NAMESPACES, 0, -1)) do keep[newest(ns)] = true end
+  return keep
+end
+
+-- first_checkpoint is the sequence of the first checkpoint that a run still has, or
+-- will have when only those in keep are left; nil for none.
+local function first_checkpoint(w, keep)
   if w.cpfrom == 0 then return nil end
   for seq = w.cpfrom, w.cpto do
-    if redis.call('HEXISTS', CHECKPOINTS, int(seq)) == 1 then return seq end
+    if keep and keep[seq] or not keep and redis.call('HEXISTS', CHECKPOINTS, int(seq)) == 1 then return seq end
   end
 end
 
 -- find_cut looks how far the log may be cut: runs one behind the other, and edits
 -- in between, which may go if they are older than the time (in microseconds).
-local function find_cut(h, mode, before)
+local function find_cut(h, mode, before, keep)
   local cut = { events = 0, last = 0, seq = 0, runs = {}, owns = {} }
   for i, b in ipairs(snapshot()) do cut.last, cut.seq = b.last, math.max(cut.seq, b.seq) end
   local from, behind = '-', false
@@ -37,7 +45,7 @@ local function find_cut(h, mode, before)
     local last, seq = e.last, e.seq
     if w then last, seq = w.logto, w.logseq end
     if behind then
-      cut.bound = w and first_checkpoint(w) or e.owner == 0 and e.checkpoint > 0 and e.checkpoint or nil
+      cut.bound = w and first_checkpoint(w, keep) or e.owner == 0 and e.checkpoint > 0 and e.checkpoint or nil
       if cut.bound then return cut end
     else
       cut.last, cut.seq, cut.events = last, math.max(cut.seq, seq), cut.events + 1
@@ -52,12 +60,15 @@ local function find_cut(h, mode, before)
 end
 
 -- heads_at are the newest checkpoints of the namespaces at a cut, the root's first.
-local function heads_at(cut, limit)
+local function heads_at(cut, limit, keep)
   local list = {}
   for i, ns in ipairs(redis.call('ZRANGE', NAMESPACES, 0, -1)) do
-    local high = cut.bound and '(' .. place(ns, cut.bound) or '[' .. within(ns) .. '\255'
-    local found = redis.call('ZREVRANGEBYLEX', INDEX, high, '[' .. within(ns), 'LIMIT', 0, 1)[1]
-    if found then list[#list + 1] = { root = ns == '', seq = tonumber(string.sub(found, -12)) } end
+    local seq = newest(ns)
+    if cut.bound and seq >= cut.bound then
+      local found = not keep and redis.call('ZREVRANGEBYLEX', INDEX, '(' .. place(ns, cut.bound), '[' .. within(ns), 'LIMIT', 0, 1)[1]
+      seq = found and tonumber(string.sub(found, -12)) or nil
+    end
+    if seq then list[#list + 1] = { root = ns == '', seq = seq } end
   end
   table.sort(list, function(a, b)
     if a.root ~= b.root then return a.root end
@@ -80,10 +91,10 @@ local function last_ended(h, cut)
   end
 end
 
--- told_cut is a cut as it is told to the caller, who makes the snapshot.
-local function told_cut(h, mode, before, again, limit)
-  local cut = find_cut(h, mode, before)
+-- told_cut is a cut as it is told to the caller, who makes the snapshot; {} when there is nothing to be cut.
+local function told_cut(h, mode, before, again, limit, keep)
+  local cut = find_cut(h, mode, before, keep)
   if cut.last == 0 or cut.events == 0 and not again then return {} end
   local w = last_ended(h, cut)
-  return { int(h.v), int(cut.last), int(cut.seq), heads_at(cut, limit), w and told_run(w) or {}, cut.runs }
+  return { int(cut.last), int(cut.seq), heads_at(cut, limit, keep), w and told_run(w) or {}, cut.runs }
 end

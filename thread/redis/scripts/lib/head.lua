@@ -4,7 +4,7 @@
 local IDLE, BUSY, INTERRUPTED, FAILED = 0, 1, 2, 3
 
 -- Fields that are text; all others are integers.
-local TEXTS = { ttl = true, op = true, epoch = true, head = true, runid = true, cancel = true, worker = true,
+local TEXTS = { ttl = true, op = true, claimop = true, releaseop = true, epoch = true, head = true, runid = true, cancel = true, worker = true,
   base = true, queue = true, commit = true }
 
 -- What a step in the middle of a run needs: kept short, since it is done most.
@@ -15,6 +15,8 @@ local ALL = { 'created', -- when the thread was created: it exists
   'temp', 'expires', 'ttl',
   'v', 'mv',             -- versions of what is derived from the head, and of metadata and configuration
   'op', 'kept',          -- the transition that was stored last, so that its repetition is known; whether its result is kept
+  'claimop', 'releaseop', -- the claim that gave the lease; the operation that gave back the last one
+  'removed',             -- how many runs were removed of late, with what was told then
   'epoch',               -- of the server that gave the last numbers
   'status', 'rest',      -- rest: the status when nothing is inflight
   'updated', 'supdated', -- supdated: of the state
@@ -33,6 +35,7 @@ local ALL = { 'created', -- when the thread was created: it exists
   'suspended',           -- number of the last run of the suspended execution
   'ended', 'owed',       -- owed: runs that were dropped and not told of yet
   'commit',
+  'stale',               -- the log's snapshot shows a run that was deleted
   'logbytes', 'runbytes' } -- size of the log, and of what the running run has in it
 
 local fields, stored

@@ -31,6 +31,38 @@ local function drop_run(w)
   redis.call('ZREM', RETIRED, w.id)
 end
 
+-- Runs that were removed are remembered for a while, so that whoever repeats the
+-- admission or the removal gets the result of the first time.
+local REMEMBERED, WHILE = 16, 60 * 1000000
+
+local function removed_runs(h)
+  return h.removed > 0 and cmsgpack.unpack(redis.call('HGET', DETAILS, 'removed')) or {}
+end
+
+local function remember_removed(h, w, op, at, result)
+  local list = {}
+  for i, r in ipairs(removed_runs(h)) do
+    if r.at > at - WHILE then list[#list + 1] = r end
+  end
+  if #list == REMEMBERED then table.remove(list, 1) end
+  list[#list + 1] = { id = w.id, admission = w.op, op = op, at = at, result = result }
+  h.removed = #list
+  redis.call('HSET', DETAILS, 'removed', cmsgpack.pack(list))
+end
+
+-- removed_by finds the run that an operation removed, removed_of the one that it admitted.
+local function removed_by(h, op)
+  for i, r in ipairs(removed_runs(h)) do
+    if r.op == op then return r end
+  end
+end
+
+local function removed_of(h, op)
+  for i, r in ipairs(removed_runs(h)) do
+    if r.admission == op then return r end
+  end
+end
+
 local function id_of(run)
   return redis.call('ZRANGEBYSCORE', ORDER, int(run), int(run))[1]
 end
