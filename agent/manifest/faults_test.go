@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/parley-dev/parley/agent/manifest"
 )
@@ -241,6 +242,26 @@ func TestAFileThatGrowsWithItsAliasesIsRefused(t *testing.T) {
 	}
 	_, err := parse(source + agentA)
 	require.ErrorContains(t, err, "too large or nested too deeply")
+}
+
+// However a file is damaged, there are agents or there is something to say.
+func TestDamagedFilesAreToldOf(t *testing.T) {
+	t.Parallel()
+	whole, err := os.ReadFile("../../examples/support-yaml/agents.yaml")
+	require.NoError(t, err)
+	pieces := []string{"", "{", "}", "[", "]", ": ", "- ", "&a ", "*a", "<<: ", "!!str ", "|\n", "\n", "  ", "\"", "'", "#", "${", "null", "1e999", "~", "? ", "---\n", "\x00", "\t", "é"}
+	rapid.Check(t, func(t *rapid.T) {
+		source := string(whole)
+		for range rapid.IntRange(1, 6).Draw(t, "damages") {
+			from := rapid.IntRange(0, len(source)).Draw(t, "from")
+			to := min(from+rapid.IntRange(0, 40).Draw(t, "length"), len(source))
+			source = source[:from] + rapid.SampledFrom(pieces).Draw(t, "piece") + source[to:]
+		}
+		m, err := parse(source)
+		if (m == nil) == (err == nil) || err != nil && err.Error() == "" {
+			t.Fatalf("%v and %v of\n%s", m, err, source)
+		}
+	})
 }
 
 func FuzzParse(f *testing.F) {
