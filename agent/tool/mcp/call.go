@@ -124,7 +124,7 @@ func (s *Server) judge(parent, ctx context.Context, conn *connection, t *Tool, w
 	var rpc *jsonrpc.Error
 	isRPC := errors.As(err, &rpc) && rpc.Code != codeRejected
 	switch {
-	case expired(status, err):
+	case way.expired.Load() || errors.Is(err, sdk.ErrSessionMissing):
 		s.drop(conn)
 		return unarrived, fmt.Errorf("%s was not called: the server has ended the session", t.Ref())
 	case isRPC: // the server's word on the call
@@ -133,6 +133,8 @@ func (s *Server) judge(parent, ctx context.Context, conn *connection, t *Tool, w
 	case !way.sent.Load():
 		s.drop(conn)
 		return unarrived, fmt.Errorf("%s was not called: %w", t.Ref(), conn.explain(err))
+	case status >= 400 && status < 500 && status != http.StatusRequestTimeout:
+		return final, fmt.Errorf("%s was not called: the server answered %d %s", t.Ref(), status, http.StatusText(status))
 	case status != 0 && (status < 200 || status > 299):
 		return t.ifRepeatable(status >= 500), &UnknownOutcomeError{t.Ref(), fmt.Errorf("the server answered %d %s", status, http.StatusText(status))}
 	case unreadable(err):
@@ -153,15 +155,6 @@ var (
 
 // codeRejected marks, in the SDK, an error of the transport about one message.
 const codeRejected = -32005
-
-// expired reports whether the server doesn't know the session any more: 404 by
-// the protocol, 400 in the wild.
-func expired(status int, err error) bool {
-	if errors.Is(err, sdk.ErrSessionMissing) || status == http.StatusNotFound {
-		return true
-	}
-	return status == http.StatusBadRequest && strings.Contains(strings.ToLower(err.Error()), "session")
-}
 
 // unreadable reports whether there was an answer, which is no result of a tool.
 func unreadable(err error) bool {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -65,12 +66,30 @@ func (h *httpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	d.status.Store(int64(resp.StatusCode))
+	if req.Header.Get("Mcp-Session-Id") != "" {
+		d.expired.Store(expired(resp))
+	}
 	body := &carriedBody{ReadCloser: resp.Body, release: release, carrier: h, left: h.max}
 	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && strings.EqualFold(kind, "text/event-stream") {
 		body.left = -1 // each event is bounded by the transport
 	}
 	resp.Body = body
 	return resp, nil
+}
+
+// expired reports whether a server says that it doesn't know the session: with 404 by the
+// protocol; with 400 and a word about it in the wild.
+func expired(resp *http.Response) bool {
+	if resp.StatusCode != http.StatusBadRequest {
+		return resp.StatusCode == http.StatusNotFound
+	}
+	start, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+	rest := resp.Body
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), rest), rest}
+	return err == nil && bytes.Contains(bytes.ToLower(start), []byte("session"))
 }
 
 func (h *httpCarrier) fail(err error) {

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -128,6 +130,50 @@ func TestASessionThatExpiredIsMadeAgain(t *testing.T) {
 			require.NoError(t, session.Close())
 		}
 		require.Eventually(t, func() bool { return r.sessions() == 0 }, patience, 10*time.Millisecond)
+	}
+}
+
+// The statuses that servers and what stands before them answer with.
+func TestWhatStatusesMeanForACall(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		says   string
+	}{
+		"404 is the end of the session":        {404, "", "^2$"},
+		"so is 400 with a word about it":       {400, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`, "^2$"},
+		"another 400 is a refusal":             {400, "what?", "was not called: the server answered 400 Bad Request"},
+		"so is 403":                            {403, "", "was not called: the server answered 403 Forbidden"},
+		"after 502 nobody knows":               {502, "", "502 Bad Gateway; it isn't known whether"},
+		"an error of the protocol is its word": {400, `{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"no such page"}}`, "net.count: no such page"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRemote(t, nil)
+			var once atomic.Bool
+			target, err := url.Parse("http://" + r.addr)
+			require.NoError(t, err)
+			proxy := httputil.NewSingleHostReverseProxy(target)
+			proxy.FlushInterval = -1
+			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				body, _ := io.ReadAll(req.Body)
+				if strings.Contains(string(body), `"tools/call"`) && r.calls.Load() == 1 && once.CompareAndSwap(false, true) {
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(c.status)
+					fmt.Fprint(w, c.body)
+					return
+				}
+				req.Body = io.NopCloser(strings.NewReader(string(body)))
+				proxy.ServeHTTP(w, req)
+			}))
+			t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
+			cfg := r.config()
+			cfg.URL = front.URL
+			s := connect(t, cfg)
+			require.Equal(t, "1", call(t, s, "net_count", `{}`).Text())
+			require.Regexp(t, c.says, call(t, s, "net_count", `{}`).Text())
+		})
 	}
 }
 

@@ -15,6 +15,8 @@ type delivery struct {
 	sent atomic.Bool
 	// status is the HTTP status of the answer; 0 for none.
 	status atomic.Int64
+	// expired: the server said that it doesn't know the session.
+	expired atomic.Bool
 }
 
 type deliveryKey struct{}
