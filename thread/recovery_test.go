@@ -35,6 +35,13 @@ func (m *mortal) AppendLog(ctx context.Context, l thread.Lease, e []thread.Entry
 	return m.Store.AppendLog(ctx, l, e)
 }
 
+func (m *mortal) Rollback(ctx context.Context, l thread.Lease, last []thread.Entry) ([]thread.Entry, error) {
+	if m.dead.Load() {
+		return nil, errDead
+	}
+	return m.Store.Rollback(ctx, l, last)
+}
+
 func (m *mortal) Renew(ctx context.Context, l thread.Lease, d time.Duration) (time.Time, string, error) {
 	if m.dead.Load() {
 		return time.Time{}, "", errDead
