@@ -109,7 +109,7 @@ func TestAgentsCheck(t *testing.T) {
 	}
 	good := file("good.yaml", speaker("a", "hi")+"    tools: [now]\n")
 	require.NoError(t, os.WriteFile(good, []byte("mcp:\n  gone: {command: /does/not/exist}\nagents:\n  a: {model: \"scripted:echo\", tools: [now, gone.x], review: {now: true}}\n"), 0o600))
-	one := file("one.yaml", "agents:\n  a: {modle: x}\n")
+	one := file("one.yaml", "agents:\n  a: {promt: x}\n")
 	many := file("many.yaml", "agents:\n  a: {model: x, tools: [nwo]}\n")
 	for name, c := range map[string]struct {
 		args      []string
@@ -119,7 +119,7 @@ func TestAgentsCheck(t *testing.T) {
 		"a file that is right": {[]string{good}, 0, []string{"a\n  model      scripted:echo\n  tools      now\n  not seen   gone.x\n  review     now: approve, edit, reject, respond\n"}, nil},
 		"with its servers":     {[]string{good, "--connect"}, 1, nil, []string{good + ":2:3: mcp.gone: the server can't be reached"}},
 		"a mistake": {[]string{one}, 1, nil, []string{
-			"parley: " + one + " has 2 mistakes:\n\n", one + ":2:3: agents.a: missing: model", one + `:2:7: agents.a.modle: unknown key; did you mean "model"?`, ">    2 |   a: {modle: x}\n       |       ^",
+			"parley: " + one + " has 2 mistakes:\n\n", one + ":2:3: agents.a: missing: model", one + `:2:7: agents.a.promt: unknown key; did you mean "prompt"?`, ">    2 |   a: {promt: x}\n       |       ^",
 		}},
 		"mistakes of other kinds": {[]string{many}, 1, nil, []string{"has 2 mistakes", `there is no model "x"`, `there is no tool "nwo"; did you mean "now"?`}},
 		"no file":                 {[]string{filepath.Join(dir, "none.yaml")}, 1, nil, []string{"none.yaml doesn't exist"}},
@@ -186,9 +186,9 @@ func TestAgentsFollowTheirFile(t *testing.T) {
 	s.rewrite(speaker("a", "two"))
 	require.Equal(t, "two", s.says(th, "a", "x"))
 
-	s.write(speaker("a", "three") + "  b: {modle: m}\n")
+	s.write(speaker("a", "three") + "  b: {promt: m}\n")
 	s.eventually("the mistakes are logged", func() bool {
-		return strings.Contains(s.errs.String(), "agents.b.modle: unknown key") && strings.Contains(s.errs.String(), "the agents stay as they were")
+		return strings.Contains(s.errs.String(), "agents.b.promt: unknown key") && strings.Contains(s.errs.String(), "the agents stay as they were")
 	})
 	require.Equal(t, "two", s.says(th, "a", "x"), "a file that is wrong changes nothing")
 	require.NoError(t, os.Remove(s.path))
