@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/transfer"
 )
 
 // Options say where the store lives.
@@ -25,6 +26,8 @@ type Options struct {
 	Ephemeral bool
 	// Logger is told of what can't be returned to a caller. Default: slog.Default().
 	Logger *slog.Logger
+	// Unfinished opens a store also while it is being loaded (NewTarget), or was left so.
+	Unfinished bool
 	// Clock is the time of the store: of leases, retention and repeats. Default: time.Now.
 	Clock func() time.Time
 }
@@ -69,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.clock = time.Now
 	}
 	if o.Ephemeral {
-		if err := s.open(":memory:", true); err != nil {
+		if err := s.open(":memory:", true, true); err != nil {
 			return nil, fmt.Errorf("local: %w", err)
 		}
 		return s, nil
@@ -85,14 +88,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.lock = lock
-	if err := s.open(filepath.Join(o.Dir, File), false); err != nil {
+	if err := s.open(filepath.Join(o.Dir, File), false, o.Unfinished); err != nil {
 		_ = lock.Close()
 		return nil, fmt.Errorf("local: %w", err)
 	}
 	return s, nil
 }
 
-func (s *Store) open(path string, memory bool) error {
+func (s *Store) open(path string, memory, unfinishedToo bool) error {
 	useFdatasync()
 	c, err := openConn(path, false)
 	if err != nil {
@@ -103,6 +106,12 @@ func (s *Store) open(path string, memory bool) error {
 	}
 	if err == nil {
 		err = migrate(c)
+	}
+	if err == nil && !unfinishedToo {
+		var loading bool
+		if loading, err = unfinished(c); loading {
+			err = transfer.ErrUnfinished
+		}
 	}
 	if err == nil {
 		s.seed, err = readSeed(c)
