@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/parley-dev/parley/thread/redis"
 )
 
 // Main is the command line of a program that serves agents: serve, health, mcp, agents and version.
@@ -52,7 +50,7 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 		kong.Writers(stdout, stderr), kong.Exit(func(c int) { code = c }), kong.UsageOnError(),
 		kong.Vars{
 			"host": cmp.Or(a.host, "every one"), "port": a.describePort(),
-			"data": cmp.Or(o.DataDir, DefaultDataDir), "redis_prefix": cmp.Or(o.Redis.Prefix, redis.DefaultPrefix), "sets": strings.Join(setNames(o.Sets), ", "),
+			"data": cmp.Or(o.DataDir, DefaultDataDir), "sets": strings.Join(setNames(o.Sets), ", "),
 			"live": livePath, "ready": readyPath, "grace": cmp.Or(o.ShutdownGrace, DefaultShutdownGrace).String(), "drain": o.DrainDelay.String(),
 		},
 	)

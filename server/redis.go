@@ -11,8 +11,8 @@ import (
 
 // redisFlags are the flags of servers that share their data.
 type redisFlags struct {
-	Redis       string `help:"Keep everything in Redis, which any number of servers may share: redis://, rediss://, redis+sentinel:// or redis+cluster://." env:"PARLEY_REDIS" placeholder:"URL"`
-	RedisPrefix string `help:"Beginning of all keys and channels in Redis. Default: ${redis_prefix}." env:"PARLEY_REDIS_PREFIX" placeholder:"TEXT"`
+	Redis      string `help:"Keep everything in Redis, which any number of servers may share: redis://, rediss://, redis+sentinel:// or redis+cluster://." env:"PARLEY_REDIS" placeholder:"URL"`
+	Durability string `help:"What an acknowledged decision survives in Redis: none, everysec (default), always (a crash) or replicated (a fail-over)." env:"PARLEY_DURABILITY" placeholder:"LEVEL"`
 }
 
 // apply takes the flags over.
@@ -20,8 +20,8 @@ func (f redisFlags) apply(o *Options) {
 	if f.Redis != "" {
 		o.Redis.URL, o.Redis.Client = f.Redis, nil
 	}
-	if f.RedisPrefix != "" {
-		o.Redis.Prefix = f.RedisPrefix
+	if f.Durability != "" {
+		o.Redis.Durability = redis.Durability(f.Durability)
 	}
 }
 

@@ -251,6 +251,7 @@ func (ad *admission) admitted(ctx context.Context, r *reply) (out thread.Admitte
 	if out.Run, err = takeRun(id, r); err != nil {
 		return out, err
 	}
+	out.Run.Kwargs, out.Run.Metadata = ad.a.Run.Kwargs, ad.a.Run.Metadata // byte for byte
 	w := readRow(id, r)
 	out.ThreadCreated = r.bool()
 	held, cancelled := r.inner(), r.inner()
@@ -304,12 +305,12 @@ func mergeConfig(old, new json.RawMessage) (json.RawMessage, error) {
 	var ca, cb map[string]json.RawMessage
 	if json.Unmarshal(a[inner], &ca) == nil && json.Unmarshal(b[inner], &cb) == nil {
 		maps.Copy(ca, cb)
-		merged, err := json.Marshal(ca)
+		merged, err := encodeJSON(ca)
 		if err != nil {
 			return nil, err
 		}
 		b[inner] = merged
 	}
 	maps.Copy(a, b)
-	return json.Marshal(a)
+	return encodeJSON(a)
 }

@@ -23,7 +23,7 @@ type assistantDoc struct {
 }
 
 func encodeAssistant(a thread.Assistant) ([]byte, error) {
-	return json.Marshal(assistantDoc{GraphID: a.GraphID, Name: a.Name, Description: a.Description, Config: a.Config, Context: a.Context, Metadata: a.Metadata})
+	return encodeJSON(assistantDoc{GraphID: a.GraphID, Name: a.Name, Description: a.Description, Config: a.Config, Context: a.Context, Metadata: a.Metadata})
 }
 
 func decodeAssistant(a *thread.Assistant, doc []byte) error {

@@ -1,7 +1,9 @@
 package redis
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"strconv"
 
@@ -10,6 +12,16 @@ import (
 
 // errCorrupt: stored bytes that can't be read back.
 var errCorrupt = errors.New("redis: stored record is damaged")
+
+// encodeJSON writes v with raw JSON in it as it is: text that came over the wire
+// isn't escaped once more.
+func encodeJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
 
 // recordVersion is the first byte of stored records.
 const recordVersion = 1

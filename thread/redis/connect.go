@@ -32,9 +32,9 @@ var errURL = errors.New("redis: bad URL")
 //	redis+sentinel://[user:password@]host[:port],…/master[/db]      Sentinel
 //	redis+cluster://[user:password@]host[:port],…                   Cluster
 //
-// With rediss in place of redis the connection is TLS. Parameters: ca (file of
-// certificates to trust), server_name, pool_size, sentinel_username and
-// sentinel_password.
+// With rediss in place of redis the connection is TLS. Parameters: prefix (see
+// Options), ca (file of certificates to trust), server_name, pool_size,
+// sentinel_username and sentinel_password.
 func Connect(rawURL string) (rds.UniversalClient, error) {
 	a, err := parseURL(rawURL)
 	if err != nil {

@@ -18,11 +18,11 @@ func (s *Store) cron(ctx context.Context, args ...any) reply {
 
 // PutCron implements thread.Crons.
 func (s *Store) PutCron(ctx context.Context, c thread.Cron) error {
-	doc, err := json.Marshal(c)
+	doc, err := encodeJSON(c)
 	if err != nil {
 		return err
 	}
-	r := s.cron(ctx, "put", c.ID, micros(c.NextRun), c.Enabled, doc)
+	r := s.cron(ctx, "put", c.ID, micros(c.NextRun), c.Enabled, []byte(doc))
 	return r.err
 }
 

@@ -95,7 +95,7 @@ func encodeMetadata(m thread.Metadata) (json.RawMessage, error) {
 	if len(m) == 0 {
 		return json.RawMessage("{}"), nil
 	}
-	return json.Marshal(m)
+	return encodeJSON(m)
 }
 
 // mergeMetadata is stored metadata with more merged into it.

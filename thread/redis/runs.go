@@ -35,7 +35,7 @@ type runDoc struct {
 }
 
 func encodeRun(run thread.Run) ([]byte, error) {
-	return json.Marshal(runDoc{Assistant: run.AssistantID, Graph: run.GraphID, Metadata: run.Metadata, Kwargs: run.Kwargs,
+	return encodeJSON(runDoc{Assistant: run.AssistantID, Graph: run.GraphID, Metadata: run.Metadata, Kwargs: run.Kwargs,
 		Strategy: run.Strategy, Resumes: run.Resumes, Principal: run.Principal, Warnings: run.Warnings})
 }
 

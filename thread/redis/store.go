@@ -20,7 +20,8 @@ type Options struct {
 	URL string
 	// Client, when set, is used in place of URL. The store doesn't close it.
 	Client rds.UniversalClient
-	// Prefix begins all keys and channels, so that an ACL can be bound to it. Default: DefaultPrefix.
+	// Prefix begins all keys and channels, so that an ACL can be bound to it.
+	// Default: the URL's parameter prefix, or DefaultPrefix.
 	Prefix string
 	// Shards is in how many parts queues and indexes are split. It is fixed by the
 	// first process that opens the store. Default: DefaultShards.
@@ -73,6 +74,13 @@ var (
 
 // Open connects to Redis, checks it and starts the store's sweeper.
 func Open(ctx context.Context, o Options) (*Store, error) {
+	if o.Prefix == "" && o.Client == nil {
+		a, err := parseURL(o.URL)
+		if err != nil {
+			return nil, err
+		}
+		o.Prefix = a.query.Get("prefix")
+	}
 	if o.Prefix == "" {
 		o.Prefix = DefaultPrefix
 	}
