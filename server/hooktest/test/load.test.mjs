@@ -80,22 +80,54 @@ for (const library of libraries) {
       assert.deepEqual(texts(kept), ["tokens=200 delay_us=40000", "tokens=2", chunks(2)]);
     });
   });
-}
 
-describe("a thread of 200 messages", () => {
-  test("opens whole, and goes on", async (t) => {
-    const thread = randomUUID();
-    const messages = Array.from({ length: 200 }, (_, i) => ({ type: i % 2 ? "ai" : "human", content: `message ${i}`, id: `m-${i}` }));
-    await post("/threads", { thread_id: thread, metadata: { graph_id: "echo_stream" } });
-    await post(`/threads/${thread}/state`, { values: { messages }, as_node: "echo" });
-    const view = await (await openPage(t)).mount({ api: bench, graph: "echo_stream", thread });
-    const shown = await view.until("all messages", (s) => s.messages.length === 200);
-    assert.deepEqual(texts(shown), messages.map((m) => m.content));
-    await view.submit(human("tokens=20"));
-    const later = await view.until("the answer", (s) => s.loading === IDLE && s.messages.length === 202);
-    assert.deepEqual(later.messages.slice(0, 200).map((m) => m.id), messages.map((m) => m.id));
+  describe(`${library.name}: a thread of 200 messages`, () => {
+    test("opens whole, and goes on", async (t) => {
+      const thread = randomUUID();
+      const messages = Array.from({ length: 200 }, (_, i) => ({ type: i % 2 ? "ai" : "human", content: `message ${i}`, id: `m-${i}` }));
+      await post("/threads", { thread_id: thread, metadata: { graph_id: "echo_stream" } });
+      await post(`/threads/${thread}/state`, { values: { messages }, as_node: "echo" });
+      const view = await (await openPage(t, { library: library.name })).mount({ api: bench, graph: "echo_stream", thread });
+      const shown = await view.until("all messages", (s) => s.messages.length === 200);
+      assert.deepEqual(texts(shown), messages.map((m) => m.content));
+      await view.submit(human("tokens=20"));
+      const later = await view.until("the answer", (s) => s.loading === IDLE && s.messages.length === 202);
+      assert.deepEqual(later.messages.slice(0, 200).map((m) => m.id), messages.map((m) => m.id));
+    });
   });
-});
+
+  describe(`${library.name}: a model of 1,000 tokens a second`, () => {
+    const expected = Array.from({ length: 3000 }, (_, i) => i.toString(36).padStart(4, "0"));
+
+    // M-26, M-58
+    test("every token arrives, once, while the page stays alive", async (t) => {
+      const view = await (await openPage(t, { library: library.name })).mount({ api: bench, graph: "echo_stream" });
+      await view.watch(() => document.querySelectorAll("[data-message]").length);
+      const began = Date.now();
+      await view.submit(human("tokens=3000 delay_us=1000"));
+      await view.until("streaming", (s) => s.messages[1]?.text.length > 100);
+      await view.settles("the end", (s) => {
+        assert.equal(s.loading, IDLE);
+        assert.deepEqual(s.messages[1]?.text.trim().split(" "), expected);
+      }, 60_000);
+      const frames = (await view.frames()).length;
+      t.diagnostic(`3000 tokens in ${Date.now() - began} ms, ${frames} frames`);
+      assert.ok(frames > 20, `${frames} frames`);
+    });
+
+    // M-36, M-45
+    test("a reload in mid-run shows all of them", async (t) => {
+      const page = await openPage(t, { library: library.name });
+      const first = await page.mount({ api: bench, graph: "echo_stream" });
+      await first.submit(human("tokens=3000 delay_us=1000"));
+      const { threadId } = await first.until("streaming", (s) => s.messages[1]?.text.length > 100);
+      await page.load();
+      const view = await page.mount({ ...first.props, thread: threadId });
+      const shown = await view.until("the end", (s) => s.loading === IDLE && s.messages[1]?.text.length === 3000 * 5, 60_000);
+      assert.deepEqual(shown.messages[1].text.trim().split(" "), expected);
+    });
+  });
+}
 
 describe("many tabs of one browser", () => {
   // D-66
@@ -110,37 +142,5 @@ describe("many tabs of one browser", () => {
     for (const view of views.slice(1)) await view.unmount();
     for (let i = 2; i <= 7; i++) views[i - 1] = await page.mount(props, { name: `tab-${i}` });
     for (const view of views) await view.until("the whole text", (s) => s.loading === IDLE && s.messages[1]?.text.length === 500);
-  });
-});
-
-describe("a model of 1,000 tokens a second", () => {
-  const expected = Array.from({ length: 3000 }, (_, i) => i.toString(36).padStart(4, "0"));
-
-  // M-26, M-58
-  test("every token arrives, once, while the page stays alive", async (t) => {
-    const view = await (await openPage(t)).mount({ api: bench, graph: "echo_stream" });
-    await view.watch(() => document.querySelectorAll("[data-message]").length);
-    const began = Date.now();
-    await view.submit(human("tokens=3000 delay_us=1000"));
-    await view.until("streaming", (s) => s.messages[1]?.text.length > 100);
-    await view.settles("the end", (s) => {
-      assert.equal(s.loading, IDLE);
-      assert.deepEqual(s.messages[1]?.text.trim().split(" "), expected);
-    }, 60_000);
-    const frames = (await view.frames()).length;
-    t.diagnostic(`3000 tokens in ${Date.now() - began} ms, ${frames} frames`);
-    assert.ok(frames > 20, `${frames} frames`);
-  });
-
-  // M-36, M-45
-  test("a reload in mid-run shows all of them", async (t) => {
-    const page = await openPage(t);
-    const first = await page.mount({ api: bench, graph: "echo_stream" });
-    await first.submit(human("tokens=3000 delay_us=1000"));
-    const { threadId } = await first.until("streaming", (s) => s.messages[1]?.text.length > 100);
-    await page.load();
-    const view = await page.mount({ ...first.props, thread: threadId });
-    const shown = await view.until("the end", (s) => s.loading === IDLE && s.messages[1]?.text.length === 3000 * 5, 60_000);
-    assert.deepEqual(shown.messages[1].text.trim().split(" "), expected);
   });
 });
