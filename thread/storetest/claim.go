@@ -56,7 +56,7 @@ var claimCases = []testCase{
 	}},
 	{"a delayed run waits for its time and lets others pass", func(e *env) {
 		t := e.newThread()
-		at := time.Now().Add(150 * time.Millisecond)
+		at := time.Now().Add(2 * time.Second)
 		late := e.admit(t.ID, func(a *thread.Admission) { a.Run.NotBefore = at }).Run
 		require.Equal(e, thread.Busy, e.getThread(t.ID).Status)
 		due, err := e.NextDue(e.ctx)
