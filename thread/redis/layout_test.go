@@ -293,3 +293,6 @@ func TestHistoryOfALongThread(t *testing.T) {
 
 // slow keeps the sweeper from coming by itself.
 func slow(o *redis.Options) { o.SweepEvery = time.Hour }
+
+// customOf is a payload of n bytes.
+func customOf(n int) agent.Custom { return agent.Custom{Value: raw("%q", strings.Repeat("x", n))} }

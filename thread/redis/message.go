@@ -50,6 +50,12 @@ func (r *relay) event(id, payload string) {
 	f := strings.SplitN(payload, "\n", 7)
 	own := len(f) > 1 && f[1] == r.s.origin
 	switch {
+	case f[0] == "D": // another thread may take the id
+		r.mu.Lock()
+		if w := r.watched[id]; w != nil {
+			w.last = 0
+		}
+		r.mu.Unlock()
 	case f[0] == "R" && len(f) == 3 && !own:
 		r.sub.RunEnded(id, f[2])
 	case f[0] == "E" && len(f) == 7:
@@ -72,10 +78,10 @@ func (r *relay) batch(id string, own bool, before, first, last int64, run, data 
 		r.mu.Unlock()
 		return
 	}
-	hole := w.known && before > w.last
+	known, hole, old := w.known, before > w.last, last <= w.last
 	w.last = max(w.last, last)
 	r.mu.Unlock()
-	if own && !hole {
+	if !known || old || own && !hole { // what isn't known is looked at in a moment
 		return
 	}
 	entries, err := thread.DecodeEntries(nil, []byte(data), run, 0)

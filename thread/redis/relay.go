@@ -177,7 +177,8 @@ func (r *relay) lookAt(ctx context.Context, ids []string) {
 		r.mu.Lock()
 		w := r.watched[id]
 		if w != nil {
-			w.known, w.last = true, max(w.last, pos)
+			pos = max(w.last, pos) // what came meanwhile wasn't handed on
+			w.known, w.last = true, pos
 		}
 		r.mu.Unlock()
 		if w != nil {
@@ -234,7 +235,7 @@ func (r *relay) renew(ctx context.Context) {
 	_ = r.ps.Close() // it is lost
 	r.ps = r.s.client.Subscribe(ctx, r.s.keys.control())
 	for id, w := range r.watched {
-		w.known = false
+		w.known, w.last = false, 0
 		r.join[id] = true
 	}
 	clear(r.leave)

@@ -35,6 +35,8 @@ type Options struct {
 	AllowEviction bool
 	// SweepEvery is the pause between two rounds of repair. Default: DefaultSweepEvery.
 	SweepEvery time.Duration
+	// Unfinished opens a store also while it is being loaded (NewTarget), or was left so.
+	Unfinished bool
 	// Logger is told of what can't be returned to a caller. Default: slog.Default().
 	Logger *slog.Logger
 }
@@ -122,6 +124,11 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	if err := s.agree(ctx); err != nil {
 		return fmt.Errorf("redis: settings: %w", err)
+	}
+	if !s.opts.Unfinished {
+		if err := s.finished(ctx); err != nil {
+			return fmt.Errorf("redis: %w", err)
+		}
 	}
 	if err := s.loadAll(ctx); err != nil {
 		return fmt.Errorf("redis: load scripts: %w", err)

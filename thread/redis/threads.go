@@ -132,7 +132,7 @@ func (s *Store) DeleteThread(ctx context.Context, id string) error {
 		return noThread(id)
 	}
 	runs := prior.reply.inner()
-	r := s.eval(ctx, "delete", prior.keys)
+	r := s.eval(ctx, "delete", prior.keys, s.channelArgs(id)...)
 	if r.err != nil {
 		return r.err
 	}

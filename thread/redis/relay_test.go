@@ -1,0 +1,223 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/redis"
+	"github.com/parley-dev/parley/thread/redis/redistest"
+)
+
+// listener follows threads as a reader does: what it misses it reads from the log.
+type listener struct {
+	s *redis.Store
+
+	mu      sync.Mutex
+	news    *sync.Cond
+	seen    map[string][]int64 // positions in the order in which they came
+	ended   map[string]bool
+	changed map[string]int
+	cancels map[string]string
+	work    int
+	missed  int
+}
+
+func newListener(s *redis.Store) *listener {
+	l := &listener{s: s, seen: map[string][]int64{}, ended: map[string]bool{}, changed: map[string]int{}, cancels: map[string]string{}}
+	l.news = sync.NewCond(&l.mu)
+	return l
+}
+
+func (l *listener) note(f func()) {
+	l.mu.Lock()
+	f()
+	l.mu.Unlock()
+	l.news.Broadcast()
+}
+
+func (l *listener) last(id string) int64 {
+	if list := l.seen[id]; len(list) > 0 {
+		return list[len(list)-1]
+	}
+	return 0
+}
+
+// Publish implements thread.Subscriber.
+func (l *listener) Publish(id string, entries []thread.Entry) {
+	l.note(func() {
+		for _, e := range entries {
+			if e.Pos > l.last(id) {
+				l.seen[id] = append(l.seen[id], e.Pos)
+			}
+		}
+	})
+}
+
+// Missed implements thread.Subscriber.
+func (l *listener) Missed(id string, pos int64) {
+	l.note(func() {
+		l.missed++
+		entries, err := l.s.ReadLog(context.Background(), id, l.last(id), 0)
+		if err != nil {
+			return // the thread does not exist yet
+		}
+		for _, e := range entries {
+			if e.Pos <= pos {
+				l.seen[id] = append(l.seen[id], e.Pos)
+			}
+		}
+	})
+}
+
+// RunEnded implements thread.Subscriber.
+func (l *listener) RunEnded(_, run string) { l.note(func() { l.ended[run] = true }) }
+
+// RunChanged implements thread.Subscriber.
+func (l *listener) RunChanged(_, run string) { l.note(func() { l.changed[run]++ }) }
+
+// WorkWaits implements thread.Subscriber.
+func (l *listener) WorkWaits() { l.note(func() { l.work++ }) }
+
+// CancelRequested implements thread.Subscriber.
+func (l *listener) CancelRequested(run, action string) { l.note(func() { l.cancels[run] = action }) }
+
+func (l *listener) until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return done()
+	}, 30*time.Second, 2*time.Millisecond, what)
+}
+
+// TestSubscriberSeesWhatOthersDo: of watched threads every entry once and in
+// order, of all threads what runs do.
+func TestSubscriberSeesWhatOthersDo(t *testing.T) {
+	t.Parallel()
+	works := setup(t)
+	other := setup(t, func(o *redis.Options) { o.Prefix = works.prefix })
+	l := newListener(other.Store)
+	sub := other.Subscribe(l)
+	l.until(t, "it is told to look for work once it listens", func() bool { return l.work > 0 })
+	id := newID()
+	sub.Watch(id)
+	a := admission(id)
+	_, err := works.AdmitRun(works.ctx, a)
+	require.NoError(t, err)
+	l.until(t, "work waits", func() bool { return l.work > 1 })
+	_, lease, ok, err := works.ClaimRun(works.ctx, thread.Claim{Worker: "w", Lease: time.Minute})
+	require.NoError(t, err)
+	require.True(t, ok)
+	l.until(t, "a run began", func() bool { return l.changed[a.Run.ID] == 1 })
+	pos := lease.NextPos
+	for range 50 {
+		require.NoError(t, works.AppendLog(works.ctx, lease, notes(lease, pos, 3)))
+		pos += 3
+	}
+	large := notes(lease, pos, 1)
+	large[0].Event.Payload = customOf(200_000)
+	require.NoError(t, works.AppendLog(works.ctx, lease, large))
+	pos++
+	_, _, err = works.RequestCancel(works.ctx, id, a.Run.ID, "interrupt", time.Now())
+	require.NoError(t, err)
+	l.until(t, "the owner hears of the cancel", func() bool { return l.cancels[a.Run.ID] == "interrupt" })
+	c := finish(thread.Commit{ID: "c/1", Entries: notes(lease, pos, 1)})
+	_, err = works.Commit(works.ctx, lease, c)
+	require.NoError(t, err)
+	l.until(t, "the end", func() bool { return l.ended[a.Run.ID] && l.changed[a.Run.ID] == 2 })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	require.Equal(t, rising(pos), l.seen[id])
+}
+
+func rising(n int64) (list []int64) {
+	for i := range n {
+		list = append(list, i+1)
+	}
+	return list
+}
+
+// TestLostConnectionLosesNothing: while the subscription's connection is cut again
+// and again, every entry comes once and in order.
+func TestLostConnectionLosesNothing(t *testing.T) {
+	t.Parallel()
+	p := redistest.Start(t)
+	open := func() *redis.Store {
+		s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: p.URL()})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	works, follows := open(), open()
+	l := newListener(follows)
+	sub := follows.Subscribe(l)
+	admin := rds.NewClient(&rds.Options{Addr: p.Addr(), DisableIdentity: true})
+	defer admin.Close()
+	a := admission(newID())
+	a.Claim = &thread.Claim{Worker: "w", Lease: time.Hour}
+	admitted, err := works.AdmitRun(t.Context(), a)
+	require.NoError(t, err)
+	lease := *admitted.Lease
+	sub.Watch(lease.ThreadID)
+	pos := lease.NextPos
+	for i := range 300 {
+		require.NoError(t, works.AppendLog(t.Context(), lease, notes(lease, pos, 2)))
+		pos += 2
+		if i%50 == 25 {
+			require.NoError(t, admin.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err())
+		}
+	}
+	l.until(t, "all of it", func() bool { return l.last(lease.ThreadID) == pos-1 })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	require.Equal(t, rising(pos-1), l.seen[lease.ThreadID])
+	require.Positive(t, l.missed)
+}
+
+// TestManyWatchedThreadsShareOneConnection: ten thousand of them (issue 5).
+func TestManyWatchedThreadsShareOneConnection(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("ten thousand subscriptions")
+	}
+	p := redistest.Start(t)
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: p.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	admin := rds.NewClient(&rds.Options{Addr: p.Addr(), DisableIdentity: true})
+	defer admin.Close()
+	sub := s.Subscribe(newListener(s))
+	const n = 10_000
+	channels := func() int {
+		count, err := admin.Do(t.Context(), "PUBSUB", "CHANNELS", redis.DefaultPrefix+"thread:*").Slice()
+		require.NoError(t, err)
+		return len(count)
+	}
+	for i := range n {
+		sub.Watch(fmt.Sprint("t", i))
+	}
+	require.Eventually(t, func() bool { return channels() == n }, 30*time.Second, 20*time.Millisecond)
+	list, err := admin.Do(t.Context(), "CLIENT", "LIST", "TYPE", "pubsub").Text()
+	require.NoError(t, err)
+	require.Equal(t, 1, countLines(list))
+	for i := range n {
+		sub.Unwatch(fmt.Sprint("t", i))
+	}
+	require.Eventually(t, func() bool { return channels() == 0 }, 30*time.Second, 20*time.Millisecond)
+}
+
+func countLines(s string) (n int) {
+	for _, c := range s {
+		if c == '\n' {
+			n++
+		}
+	}
+	return n
+}
