@@ -10,7 +10,7 @@ var ACLCommands = []string{
 	// scripts, and what they do
 	"eval", "evalsha", "script|load",
 	"hget", "hset", "hdel", "hmget", "hgetall", "hkeys", "hvals", "hlen", "hexists", "hsetnx", "hincrby",
-	"zadd", "zrem", "zscore", "zrange", "zrevrange", "zrangebyscore", "zrangebylex", "zrevrangebylex", "zlexcount",
+	"hscan", "zadd", "zrem", "zscore", "zrange", "zrevrange", "zrangebyscore", "zrangebylex", "zrevrangebylex", "zlexcount",
 	"xadd", "xrange", "xrevrange", "xdel", "xlen", "xtrim",
 	"set", "exists", "del", "unlink", "publish",
 	// the subscription

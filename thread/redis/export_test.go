@@ -21,3 +21,25 @@ func (s *Store) SweepAll(ctx context.Context) error {
 	}
 	return nil
 }
+
+// AuditAll compares all derived entries with their threads.
+func (s *Store) AuditAll(ctx context.Context) error {
+	for a, rounds := newAuditor(s), 0; rounds < 4*s.keys.shards; rounds++ { // twice around, with some to spare
+		if err := a.round(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IndexKey is the index of the shard of a thread.
+func (s *Store) IndexKey(id string) string { return s.keys.index(s.keys.shardOf(id)) }
+
+// QueueKey is the queue of the shard of a thread.
+func (s *Store) QueueKey(id string) string { return s.keys.queue(s.keys.shardOf(id)) }
+
+// EntriesKey is the hash of derived entries of the shard of a thread.
+func (s *Store) EntriesKey(id string) string { return s.keys.entries(s.keys.shardOf(id)) }
+
+// RunsKey is the hash of the shard of a run id.
+func (s *Store) RunsKey(id string) string { return s.keys.runs(id) }

@@ -19,6 +19,7 @@ const (
 
 // sweep repairs what writers that died have left, from time to time until ctx ends.
 func (s *Store) sweep(ctx context.Context) {
+	a := newAuditor(s)
 	for {
 		pause := s.opts.SweepEvery/2 + rand.N(s.opts.SweepEvery)
 		t := time.NewTimer(pause)
@@ -32,6 +33,9 @@ func (s *Store) sweep(ctx context.Context) {
 			if err := s.sweepShard(ctx, n, markGrace); err != nil && ctx.Err() == nil {
 				s.log.Warn("sweep", "shard", n, "err", err)
 			}
+		}
+		if err := a.round(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("compare derived entries", "err", err)
 		}
 	}
 }

@@ -102,3 +102,40 @@ func TestDeletionCutOff(t *testing.T) {
 	require.Zero(t, total)
 	require.Equal(t, []string{b.prefix + "settings"}, b.keys(t))
 }
+
+// TestAuditFindsWhatNoMarkTellsOf: after a fail-over a shard may know other things than the threads.
+func TestAuditFindsWhatNoMarkTellsOf(t *testing.T) {
+	t.Parallel()
+	b := setup(t, slow)
+	kept, gone := admission(newID()), admission(newID())
+	for _, a := range []thread.Admission{kept, gone} {
+		_, err := b.AdmitRun(b.ctx, a)
+		require.NoError(t, err)
+	}
+	id := kept.Run.ThreadID
+	before, err := b.client.HGet(b.ctx, b.EntriesKey(id), id).Result()
+	require.NoError(t, err)
+	_, err = b.PatchThread(b.ctx, id, thread.ThreadPatch{Metadata: thread.Metadata{"owner": raw(`"bob"`)}})
+	require.NoError(t, err)
+	// The shard forgets the patch; the other thread is lost behind its shard's back.
+	require.NoError(t, b.client.HSet(b.ctx, b.EntriesKey(id), id, before).Err())
+	keys, err := b.client.Keys(b.ctx, b.prefix+"{"+gone.Run.ThreadID+"}*").Result()
+	require.NoError(t, err)
+	require.NoError(t, b.client.Del(b.ctx, keys...).Err())
+
+	require.NoError(t, b.AuditAll(b.ctx))
+	list, total, err := b.SearchThreads(b.ctx, thread.ThreadQuery{})
+	require.NoError(t, err)
+	require.Equal(t, 1, total)
+	require.Equal(t, id, list[0].ID)
+	_, total, err = b.SearchThreads(b.ctx, thread.ThreadQuery{Metadata: thread.Metadata{"owner": raw(`"bob"`)}, CountOnly: true})
+	require.NoError(t, err)
+	require.Equal(t, 1, total)
+	_, err = b.FindRun(b.ctx, kept.Run.ID)
+	require.NoError(t, err)
+	owned, err := b.client.HExists(b.ctx, b.RunsKey(gone.Run.ID), gone.Run.ID).Result()
+	require.NoError(t, err)
+	require.False(t, owned)
+	require.NoError(t, b.DeleteThread(b.ctx, id))
+	require.Equal(t, []string{b.prefix + "settings"}, b.keys(t))
+}

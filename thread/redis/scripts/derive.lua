@@ -18,7 +18,7 @@ local mark, wake = text(), text()
 if mark ~= '' then redis.call('ZREM', DIRTY, mark) end
 
 local packed = redis.call('HGET', ENTRIES, id)
-local have = packed and cmsgpack.unpack(packed) or { v = 0, mv = 0, members = {}, metadata = {}, outbox = {} }
+local have = packed and cmsgpack.unpack(string.match(packed, '^%d+ (.*)$')) or { v = 0, mv = 0, members = {}, metadata = {}, outbox = {} }
 
 -- replace makes the index hold the new members in place of the old ones.
 local function replace(old, new)
@@ -63,7 +63,7 @@ end
 if v == 0 then
   redis.call('HDEL', ENTRIES, id)
 else
-  redis.call('HSET', ENTRIES, id, cmsgpack.pack(have))
+  redis.call('HSET', ENTRIES, id, int(have.v) .. ' ' .. cmsgpack.pack(have)) -- the version is there for who compares
 end
 if wake ~= '' then redis.call('PUBLISH', wake, 'W') end
 return 1
