@@ -14,7 +14,10 @@ import { serveFiles } from "./files.mjs";
 const here = new URL(".", import.meta.url).pathname;
 const chosen = process.argv.slice(2);
 const all = (await readdir(here)).filter((file) => file.endsWith(".test.mjs")).sort();
-const files = (chosen.length ? all.filter((file) => chosen.some((name) => file.startsWith(name))) : all).map((file) => here + file);
+// What waits or takes longest begins first, beside all the others.
+const long = ["network.test.mjs", "toolreview.test.mjs"].filter((file) => all.includes(file));
+const ordered = [...long, ...all.filter((file) => !long.includes(file))];
+const files = (chosen.length ? ordered.filter((file) => chosen.some((name) => file.startsWith(name))) : ordered).map((file) => here + file);
 
 if (!process.env.HOOKTEST_BUILT) await build({ configFile: `${here}../vite.config.js`, logLevel: "warn" });
 if (!process.env.HOOKTEST_BUILT) {
