@@ -47,7 +47,17 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 	if err := s.derive(ctx, w, derived{wake: w.due > 0}); err != nil {
 		s.log.Warn("derived entries of an ended run", "thread", l.ThreadID, "err", err)
 	}
+	if s.opts.LogBytes > 0 && w.logBytes > s.opts.LogBytes {
+		s.enforce(ctx, l.ThreadID)
+	}
 	return told, nil
+}
+
+// enforce cuts the log of a thread that has grown beyond its bound.
+func (s *Store) enforce(ctx context.Context, id string) {
+	if _, err := s.cut(context.WithoutCancel(ctx), id, cutRule{mode: "over"}); err != nil {
+		s.log.Warn("cut a log that has grown too large", "thread", id, "err", err)
+	}
 }
 
 // AppendLog implements thread.Log.

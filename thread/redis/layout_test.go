@@ -296,3 +296,33 @@ func slow(o *redis.Options) { o.SweepEvery = time.Hour }
 
 // customOf is a payload of n bytes.
 func customOf(n int) agent.Custom { return agent.Custom{Value: raw("%q", strings.Repeat("x", n))} }
+
+// TestLogBeyondItsBoundIsCut: a thread's memory is bounded, whatever its runs say (D-85).
+func TestLogBeyondItsBoundIsCut(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *redis.Options) { o.LogBytes = 50_000 })
+	id := newID()
+	for range 10 {
+		a := admission(id)
+		a.Claim = &thread.Claim{Worker: "w", Lease: time.Minute}
+		admitted, err := b.AdmitRun(b.ctx, a)
+		require.NoError(t, err)
+		l := *admitted.Lease
+		list := notes(l, l.NextPos, 12)
+		for i := range list {
+			list[i].Event.Payload = customOf(1000)
+		}
+		require.NoError(t, b.AppendLog(b.ctx, l, list))
+		c := thread.Commit{ID: "c/1", Entries: notes(l, list[11].Pos+1, 1)}
+		_, err = b.Commit(b.ctx, l, finish(c))
+		require.NoError(t, err)
+		size, err := b.client.MemoryUsage(b.ctx, b.prefix+"{"+id+"}:log").Result()
+		if err == nil {
+			require.Less(t, size, int64(100_000))
+		}
+	}
+	entries, err := b.ReadLog(b.ctx, id, 0, 0)
+	require.NoError(t, err)
+	require.True(t, entries[0].Snapshot, "what was cut is told")
+	require.Equal(t, entries[len(entries)-1].Pos, int64(130))
+}

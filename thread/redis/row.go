@@ -35,6 +35,7 @@ type row struct {
 	version, mv                  int64 // of what is derived; of metadata and configuration
 	due, retires                 int64 // 0 for never
 	metadata, config, err        json.RawMessage
+	logBytes                     int64
 	stale                        bool // the log's snapshot shows a run that was deleted
 	deliveries                   []due
 }
@@ -54,7 +55,7 @@ func readRow(id string, r *reply) row {
 	for out.more() {
 		w.deliveries = append(w.deliveries, due{id: out.text(), at: out.int()})
 	}
-	w.stale = in.bool()
+	w.stale, w.logBytes = in.bool(), in.int()
 	if in.err == nil {
 		in.err = out.err
 	}

@@ -33,6 +33,10 @@ type Options struct {
 	// AllowEviction accepts a maxmemory-policy that removes keys when memory is
 	// short, with a warning. Default: such a server is refused.
 	AllowEviction bool
+	// LogBytes bounds the stored events of a thread: beyond it, at the end of a run, a
+	// snapshot takes the place of those of executions that are over, however young
+	// they are. Default: DefaultLogBytes; below 0: no bound.
+	LogBytes int64
 	// SweepEvery is the pause between two rounds of repair. Default: DefaultSweepEvery.
 	SweepEvery time.Duration
 	// Unfinished opens a store also while it is being loaded (NewTarget), or was left so.
@@ -44,6 +48,7 @@ type Options struct {
 // The defaults of Options.
 const (
 	DefaultShards     = 16
+	DefaultLogBytes   = 32 << 20
 	DefaultSweepEvery = 5 * time.Second
 )
 
@@ -88,6 +93,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if o.Shards <= 0 {
 		o.Shards = DefaultShards
+	}
+	if o.LogBytes == 0 {
+		o.LogBytes = DefaultLogBytes
 	}
 	if o.SweepEvery <= 0 {
 		o.SweepEvery = DefaultSweepEvery

@@ -12,5 +12,5 @@ local function row(h)
   end
   return { int(h.created), int(h.updated), int(h.supdated), int(h.temp), int(h.expires), h.ttl, int(h.status), h.head,
     int(h.gen), int(h.nseq), int(h.npos), int(h.ended), int(h.v), int(h.mv), int(next_due(h)),
-    retired[2] and int(tonumber(retired[2])) or '0', details[1] or '', details[2] or '', details[3] or '', outbox, int(h.stale) }
+    retired[2] and int(tonumber(retired[2])) or '0', details[1] or '', details[2] or '', details[3] or '', outbox, int(h.stale), int(h.logbytes) }
 end
