@@ -55,7 +55,7 @@ func TestErrandsProposesWhatTheUserAsksFor(t *testing.T) {
 	} {
 		t.Run(request, func(t *testing.T) {
 			t.Parallel()
-			thread := threadOf(t, demo.Errands())
+			thread := threadOf(t, demo.Errands(nil))
 			ask(t, thread, request)
 			require.Equal(t, calls, proposed(t, thread))
 		})
@@ -64,7 +64,7 @@ func TestErrandsProposesWhatTheUserAsksFor(t *testing.T) {
 
 func TestErrandsDoesWhatTheReviewerDecided(t *testing.T) { // D-45
 	t.Parallel()
-	thread := threadOf(t, demo.Errands())
+	thread := threadOf(t, demo.Errands(nil))
 	q := question(t, ask(t, thread, "Delete record A-17 and transfer 250 EUR to Grace and send an e-mail to ada@example.com about it: Done"))
 	require.Len(t, q["actionRequests"], 3)
 	answer(t, thread, `{"decisions":[
@@ -79,7 +79,7 @@ func TestErrandsDoesWhatTheReviewerDecided(t *testing.T) { // D-45
 
 func TestErrandsAsksTwiceInOneRunForAChain(t *testing.T) {
 	t.Parallel()
-	thread := threadOf(t, demo.Errands())
+	thread := threadOf(t, demo.Errands(nil))
 	ask(t, thread, "Ask me: Which colour? Then send an e-mail to bob@example.com about the colour: As agreed")
 	r := answer(t, thread, `{"decisions":[{"type":"respond","message":"Blue"}]}`)
 	q := question(t, r)
@@ -92,7 +92,7 @@ func TestErrandsAsksTwiceInOneRunForAChain(t *testing.T) {
 
 func TestErrandsAsksAboutEachCallAlone(t *testing.T) { // spec/runtime.md 6.8
 	t.Parallel()
-	thread := threadOf(t, demo.ErrandsPerCall())
+	thread := threadOf(t, demo.ErrandsPerCall(nil))
 	r := ask(t, thread, "Delete record A-17 and transfer 250 EUR to Grace and search for transfers")
 	ids := map[string]string{}
 	for _, e := range r.Events {

@@ -9,17 +9,19 @@ import (
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/form"
 	"github.com/parley-dev/parley/agent/message"
+	"github.com/parley-dev/parley/agent/model"
 	"github.com/parley-dev/parley/agent/react"
 	"github.com/parley-dev/parley/agent/tool"
 )
 
 // Forms has three tools, each of which asks a person by a form of its own before it
-// acts: a booking, a refund and a publication.
-func Forms() agent.Agent {
+// acts: a booking, a refund and a publication. It speaks by m, or by the script if that is nil.
+func Forms(m model.Model) agent.Agent {
 	return react.Must(react.New(react.Options[react.State]{
-		Name:  "hitl_interrupt_forms",
-		Model: player{help: formsHelp, plan: planForms},
-		Tools: []tool.Tool{bookFlight(), refundOrder(), publishContent()},
+		Name:   "hitl_interrupt_forms",
+		Prompt: "You book flights, refund orders and publish texts with your tools. Each asks a person by a form; tell the user what came of it.",
+		Model:  orScript(m, player{help: formsHelp, plan: planForms}),
+		Tools:  []tool.Tool{bookFlight(), refundOrder(), publishContent()},
 	}))
 }
 

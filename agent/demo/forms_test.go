@@ -83,7 +83,7 @@ func TestEachToolOfFormsHasItsForm(t *testing.T) {
 	} {
 		t.Run(request, func(t *testing.T) {
 			t.Parallel()
-			thread := threadOf(t, demo.Forms())
+			thread := threadOf(t, demo.Forms(nil))
 			q := question(t, ask(t, thread, request))
 			require.Equal(t, c.form, q["formType"])
 			require.Equal(t, c.defaults, defaults(q))
@@ -97,7 +97,7 @@ func TestEachToolOfFormsHasItsForm(t *testing.T) {
 
 func TestFormsHelpsWhoAsksForNothingItCanDo(t *testing.T) {
 	t.Parallel()
-	thread := threadOf(t, demo.Forms())
+	thread := threadOf(t, demo.Forms(nil))
 	require.False(t, ask(t, thread, "hello").Suspended)
 	require.Contains(t, last(t, thread), "Book a flight from Berlin")
 }
@@ -110,7 +110,7 @@ func TestFormsAsksOneAfterTheOtherAndStopsAtARefusal(t *testing.T) {
 	}{"granted": {`{"approved":true,"values":{"reason":"late"}}`, true}, "refused": {`{"approved":false}`, false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			thread := threadOf(t, demo.Forms())
+			thread := threadOf(t, demo.Forms(nil))
 			q := question(t, ask(t, thread, "Refund order 4711, 20 EUR, and then publish: Sorry"))
 			require.Equal(t, "refund-approval", q["formType"])
 			r, err := thread.Resume(t.Context(), json.RawMessage(c.answer))

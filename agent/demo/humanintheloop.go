@@ -3,20 +3,25 @@ package demo
 import (
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/hitl"
+	"github.com/parley-dev/parley/agent/model"
 	"github.com/parley-dev/parley/agent/react"
 )
 
 // Errands runs errands, and asks before those that change something: one question for
-// all calls of a message.
-func Errands() agent.Agent { return errands("human_in_the_loop", hitl.Batch) }
+// all calls of a message. It speaks by m, or by the script if that is nil.
+func Errands(m model.Model) agent.Agent { return errands("human_in_the_loop", hitl.Batch, m) }
 
 // ErrandsPerCall is Errands with a question of its own for each call.
-func ErrandsPerCall() agent.Agent { return errands("human_in_the_loop_per_call", hitl.PerCall) }
+func ErrandsPerCall(m model.Model) agent.Agent {
+	return errands("human_in_the_loop_per_call", hitl.PerCall, m)
+}
 
-func errands(name string, mode hitl.Mode) agent.Agent {
+func errands(name string, mode hitl.Mode, m model.Model) agent.Agent {
 	return react.Must(react.New(react.Options[react.State]{
-		Name:  name,
-		Model: player{help: errandsHelp, plan: planErrands},
+		Name: name,
+		Prompt: "You run errands with your tools, for which a person decides. Tell the user what came of each, in a sentence. " +
+			"Don't repeat a call that was rejected.",
+		Model: orScript(m, player{help: errandsHelp, plan: planErrands}),
 		Tools: errandTools(),
 		Review: hitl.Config{Mode: mode, Policy: hitl.Policy{
 			"send_email":     {Decisions: hitl.All()},

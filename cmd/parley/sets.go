@@ -5,15 +5,17 @@ import (
 	"github.com/parley-dev/parley/agent/bench"
 	graphs "github.com/parley-dev/parley/agent/conformance"
 	"github.com/parley-dev/parley/agent/demo"
+	"github.com/parley-dev/parley/agent/model"
 	"github.com/parley-dev/parley/server"
 	"github.com/parley-dev/parley/server/conformance"
 )
 
 // sets are the agents that --agents can choose; the first is the default. Only
-// the conformance sets allow the store to be emptied.
-func sets() []server.Set {
+// the conformance sets allow the store to be emptied. The demo agents speak by m, or by
+// their script if that is nil.
+func sets(m model.Model) []server.Set {
 	return []server.Set{
-		{Name: "demo", Options: agents(demo.Agents)},
+		{Name: "demo", Options: agents(func() []agent.Agent { return demo.AgentsOn(m) })},
 		{Name: "bench", Options: agents(bench.Agents)},
 		{Name: "conformance", Options: func() server.Options {
 			return server.Options{
