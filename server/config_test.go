@@ -116,7 +116,7 @@ func TestAgentsCheck(t *testing.T) {
 		code      int
 		out, errs []string
 	}{
-		"a file that is right": {[]string{good}, 0, []string{"a\n  model      scripted:echo\n  tools      now\n  not seen   gone.x\n  review     now: approve, edit, reject, respond\n"}, nil},
+		"a file that is right": {[]string{good}, 0, []string{"a\n  model      scripted:echo\n  tools      now\n  not seen   gone.x\n  review     now: approve, edit, reject, respond\n             gone.x: as its server says\n"}, nil},
 		"with its servers":     {[]string{good, "--connect"}, 1, nil, []string{good + ":2:3: mcp.gone: the server can't be reached"}},
 		"a mistake": {[]string{one}, 1, nil, []string{
 			"parley: " + one + " has 2 mistakes:\n\n", one + ":2:3: agents.a: missing: model", one + `:2:7: agents.a.promt: unknown key; did you mean "prompt"?`, ">    2 |   a: {promt: x}\n       |       ^",

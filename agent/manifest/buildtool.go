@@ -81,16 +81,21 @@ func policy(rules map[string]Review, tools []listed) hitl.Policy {
 		if said && r.Off || !said && !mcp.NeedsReview(l.tool) {
 			continue
 		}
-		rule := hitl.Rule{Description: r.Description, Decisions: hitl.All()}
-		if len(r.Decisions) > 0 {
-			rule.Decisions = nil
-			for _, d := range r.Decisions {
-				rule.Decisions = append(rule.Decisions, hitl.Decision(d))
-			}
-		}
-		p[l.tool.Definition().Name] = rule
+		p[l.tool.Definition().Name] = hitl.Rule{Description: r.Description, Decisions: r.decisions()}
 	}
 	return p
+}
+
+// decisions are those of a rule; a rule without any has all.
+func (r Review) decisions() []hitl.Decision {
+	if len(r.Decisions) == 0 {
+		return hitl.All()
+	}
+	all := make([]hitl.Decision, len(r.Decisions))
+	for i, d := range r.Decisions {
+		all[i] = hitl.Decision(d)
+	}
+	return all
 }
 
 // ruleFor is what the file says of a tool.

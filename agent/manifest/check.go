@@ -109,6 +109,9 @@ func (c *checker) server(at string, s Server) {
 	case !command && !address:
 		c.d.atKey(at, "missing: command or url")
 	}
+	if program, _, spaced := strings.Cut(s.Command, " "); spaced && !strings.ContainsAny(program, `/\`) {
+		c.d.at(pointer(at, "command"), "names the program alone; its arguments go into args: [...]")
+	}
 	for _, key := range []string{"args", "env"} {
 		if address && !command && c.has(at, key) {
 			c.d.atKey(pointer(at, key), "belongs to a command; a url takes headers")

@@ -81,7 +81,18 @@ func (d *document) syntax(err error) {
 			place = t.Position
 		}
 	}
-	d.fault("", place, "not YAML: "+text)
+	d.fault("", place, "not YAML: "+text+syntaxHint(text))
+}
+
+// syntaxHint says what usually is behind an error of the parser.
+func syntaxHint(text string) string {
+	switch {
+	case strings.HasPrefix(text, "mapping value is not allowed"):
+		return "; put a text with a colon and a space in it in quotes, or behind | in lines of its own"
+	case strings.Contains(text, "'\t'"):
+		return "; indent with spaces, not with tabs"
+	}
+	return ""
 }
 
 // walker turns nodes into JSON.

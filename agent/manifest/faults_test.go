@@ -46,7 +46,18 @@ func TestEveryMistakeHasItsPlace(t *testing.T) {
 			"agents.yaml: the file is empty; it needs agents, for instance:\n\nagents:\n  helper: {model: openai:gpt-5-mini, prompt: You help.}",
 		}},
 		"no YAML": {"agents:\n  a: {model: x\n", []string{"agents.yaml:2:6: not YAML: could not find flow mapping end token '}'"}},
-		"a tab":   {"agents:\n\ta: 1\n", []string{"agents.yaml:2:1: not YAML: found character '\t' that cannot start any token"}},
+		"a tab":   {"agents:\n\ta: 1\n", []string{"agents.yaml:2:1: not YAML: found character '\t' that cannot start any token; indent with spaces, not with tabs"}},
+		"a colon in a text": {"agents:\n  a:\n    model: scripted:echo\n    prompt: You help: be nice\n", []string{
+			"agents.yaml:4:13: not YAML: mapping value is not allowed in this context; put a text with a colon and a space in it in quotes, or behind | in lines of its own",
+		}},
+		"a time without a unit": {"models:\n  m: {model: scripted:echo, timeout: 10}\nagents:\n  a: {model: m, limits: {wall_time: 1.5}}\n", []string{
+			"agents.yaml:2:38: models.m.timeout: 10 lacks a unit; write 10s or 10ms",
+			"agents.yaml:4:37: agents.a.limits.wall_time: 1.5 lacks a unit; write 1.5s or 1.5ms",
+		}},
+		"a command line": {"mcp:\n  a: {command: npx -y files}\n  b: {command: npx -y, args: [files]}\n  c: {command: ./my tools/files}\n" + agentA, []string{
+			"agents.yaml:2:16: mcp.a.command: names the program alone; its arguments go into args: [...]",
+			"agents.yaml:3:16: mcp.b.command: names the program alone; its arguments go into args: [...]",
+		}},
 		"two documents": {agentA + "---\nx: 1\n", []string{
 			"agents.yaml:4:1: a file holds one document; this is a second one",
 		}},

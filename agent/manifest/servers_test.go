@@ -106,6 +106,28 @@ func TestAToolThatNoServerOffersIsAFault(t *testing.T) {
 	require.Contains(t, summary(t, offline), "not seen   notes.reed, notes.append, notes.x*, notes.*\n")
 }
 
+// Who checks a file without its servers still sees what the file has people decide on.
+func TestTheReviewOfUnseenToolsIsShownAsFarAsItIsKnown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ trust, agent, review string }{
+		"a rule":     {"", "tools: [now, notes.wipe], review: {notes.wipe: {decisions: [approve, reject]}}", "notes.wipe: approve, reject\n"},
+		"no rule":    {"", "tools: [now, notes.wipe]", "notes.wipe: as its server says\n"},
+		"taken out":  {"", "tools: [now, notes.wipe], review: {notes.*: false}", "notes.wipe: nothing\n"},
+		"no trust":   {"    trust: false\n", "tools: [now, notes.wipe]", "notes.wipe: approve, edit, reject, respond\n"},
+		"a pattern":  {"", "tools: [now, notes.*], review: {notes.wipe: {decisions: [reject]}}", "notes.*: as its server says\n             notes.wipe: reject\n"},
+		"beside one": {"", "tools: [now, notes.wipe], review: {now: {decisions: [approve]}}", "now: approve\n             notes.wipe: as its server says\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := parse("mcp:\n  notes:\n    command: /does/not/exist\n" + c.trust + "agents:\n  a: {model: scripted:echo, " + c.agent + "}\n")
+			require.NoError(t, err)
+			agents, err := build(t, m, manifest.BuildOptions{Offline: true})
+			require.NoError(t, err)
+			require.Contains(t, summary(t, agents), "  review     "+c.review)
+		})
+	}
+}
+
 func TestAServerThatIsDownStopsTheStartUnlessTheFileAllowsIt(t *testing.T) {
 	t.Parallel()
 	source := func(onDown string) string {

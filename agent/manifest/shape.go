@@ -111,6 +111,10 @@ func (s *shape) explain(d *document, e *jsonschema.ValidationError) {
 			d.atKey(at, "missing: "+name)
 		}
 	case *kind.Type:
+		if node := s.node(e.SchemaURL); k.Got == "number" && node["pattern"] == durationPattern {
+			d.at(at, fmt.Sprintf("%[1]s lacks a unit; write %[1]ss or %[1]sms", d.values[at].raw))
+			return
+		}
 		d.at(at, wrongType(k.Got, k.Want))
 	case *kind.Enum:
 		var known []string
@@ -166,6 +170,12 @@ func (s *shape) explainChoice(d *document, at string, causes []*jsonschema.Valid
 
 // properties lists the keys that the schema at a URL knows.
 func (s *shape) properties(url string) []string {
+	properties, _ := s.node(url)["properties"].(map[string]any)
+	return keysOf(properties)
+}
+
+// node is the schema at a URL; nil where there is none.
+func (s *shape) node(url string) map[string]any {
 	_, path, _ := strings.Cut(url, "#")
 	node := s.raw
 	for _, part := range strings.Split(path, "/")[1:] {
@@ -182,8 +192,7 @@ func (s *shape) properties(url string) []string {
 		}
 	}
 	object, _ := node.(map[string]any)
-	properties, _ := object["properties"].(map[string]any)
-	return keysOf(properties)
+	return object
 }
 
 // typeNames are JSON's types as users of YAML know them.

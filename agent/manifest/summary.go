@@ -3,9 +3,11 @@ package manifest
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/parley-dev/parley/agent/hitl"
 	"github.com/parley-dev/parley/agent/tool"
 )
 
@@ -53,15 +55,14 @@ func (a *Agents) describe(b *strings.Builder, name string) {
 	for _, l := range tools {
 		names = append(names, l.name)
 		if r, ok := rules[l.tool.Definition().Name]; ok {
-			decisions := make([]string, len(r.Decisions))
-			for i, d := range r.Decisions {
-				decisions[i] = string(d)
-			}
-			reviewed = append(reviewed, fmt.Sprintf("%s: %s", l.name, strings.Join(decisions, ", ")))
+			reviewed = append(reviewed, l.name+": "+decisionsText(r.Decisions))
 		}
 	}
 	line("tools", strings.Join(names, ", "))
 	line("not seen", strings.Join(absent, ", "))
+	for _, entry := range absent {
+		reviewed = append(reviewed, a.unseenReview(said.Review, entry)...)
+	}
 	if len(names) > 0 && len(reviewed) == 0 {
 		reviewed = []string{"nothing"}
 	}
@@ -74,6 +75,39 @@ func (a *Agents) describe(b *strings.Builder, name string) {
 	}
 	line("subagents", strings.Join(said.Subagents, ", "))
 	line("limits", said.Limits.text())
+}
+
+// unseenReview is what is known of the review of tools that no server has shown: what the
+// file says of them, and of those among them.
+func (a *Agents) unseenReview(rules map[string]Review, entry string) []string {
+	names := []string{entry}
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		if name != entry && covers(entry, name) {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		server, _, _ := cutServer(name)
+		trust := a.manifest.MCP[server].Trust
+		r, said := ruleFor(rules, name)
+		switch {
+		case said && r.Off:
+			names[i] += ": nothing"
+		case said || trust != nil && !*trust:
+			names[i] += ": " + decisionsText(r.decisions())
+		default:
+			names[i] += ": as its server says"
+		}
+	}
+	return names
+}
+
+func decisionsText(all []hitl.Decision) string {
+	texts := make([]string, len(all))
+	for i, d := range all {
+		texts[i] = string(d)
+	}
+	return strings.Join(texts, ", ")
 }
 
 func (a *Agents) modelText(name string) string {
