@@ -1,14 +1,13 @@
 package local
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // AdmitRun implements thread.Runs.
@@ -40,7 +39,7 @@ func (ad *admission) merged(t thread.Thread) (newThread, error) {
 	maps.Copy(m, ad.a.ThreadMetadata)
 	t.Metadata = m
 	var err error
-	if t.Config, err = mergeConfig(t.Config, ad.a.ThreadConfig); err != nil {
+	if t.Config, err = query.MergeConfig(t.Config, ad.a.ThreadConfig); err != nil {
 		return newThread{}, err
 	}
 	return ad.s.encodeThread(t)
@@ -213,40 +212,11 @@ func (ad *admission) displace() error {
 func (ad *admission) touchThread() error {
 	row := ad.row
 	var err error
-	if row.config, err = mergeConfig(row.config, ad.a.ThreadConfig); err != nil {
+	if row.config, err = query.MergeConfig(row.config, ad.a.ThreadConfig); err != nil {
 		return err
 	}
 	ad.row, err = ad.s.changeThread(ad.t, ad.row, row, ad.a.ThreadMetadata)
 	return err
-}
-
-// mergeConfig merges configurations key by key, configurable likewise; the second wins.
-func mergeConfig(old, new json.RawMessage) (json.RawMessage, error) {
-	if len(new) == 0 || string(new) == "null" || bytes.Equal(old, new) {
-		return old, nil
-	}
-	if len(old) == 0 || string(old) == "{}" {
-		return new, nil
-	}
-	var a, b map[string]json.RawMessage
-	if err := json.Unmarshal(old, &a); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(new, &b); err != nil {
-		return nil, err
-	}
-	const inner = "configurable"
-	var ca, cb map[string]json.RawMessage
-	if json.Unmarshal(a[inner], &ca) == nil && json.Unmarshal(b[inner], &cb) == nil {
-		maps.Copy(ca, cb)
-		merged, err := json.Marshal(ca)
-		if err != nil {
-			return nil, err
-		}
-		b[inner] = merged
-	}
-	maps.Copy(a, b)
-	return json.Marshal(a)
 }
 
 // checkResume compares the resume with what is stored. repeat tells that an

@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
-	"strings"
 	"time"
 
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 const (
@@ -158,7 +157,7 @@ func (s *Store) AssistantVersions(ctx context.Context, id string, metadata threa
 		}
 		return r.close()
 	})
-	return page(list, limit, offset), err
+	return query.Page(list, limit, offset), err
 }
 
 // DeleteAssistant implements thread.Assistants.
@@ -186,7 +185,7 @@ func (s *Store) SearchAssistants(ctx context.Context, q thread.AssistantQuery) (
 			if err != nil {
 				return errorsFirst(err, r.close())
 			}
-			if assistantMatches(q, a) {
+			if query.AssistantMatches(q, a) {
 				list = append(list, a)
 			}
 		}
@@ -195,37 +194,6 @@ func (s *Store) SearchAssistants(ctx context.Context, q thread.AssistantQuery) (
 	if err != nil {
 		return nil, 0, err
 	}
-	sortAssistants(list, q.SortBy, q.SortAsc)
-	return page(list, q.Limit, q.Offset), len(list), nil
-}
-
-func assistantMatches(q thread.AssistantQuery, a thread.Assistant) bool {
-	if q.GraphID != "" && q.GraphID != a.GraphID {
-		return false
-	}
-	if q.Name != "" && !strings.Contains(strings.ToLower(a.Name), strings.ToLower(q.Name)) {
-		return false
-	}
-	return a.Metadata.Contains(q.Metadata) && q.Filter.Matches(a.Metadata)
-}
-
-func sortAssistants(list []thread.Assistant, by string, asc bool) {
-	compare := func(a, b thread.Assistant) int { return a.CreatedAt.Compare(b.CreatedAt) }
-	switch by {
-	case "assistant_id":
-		compare = func(a, b thread.Assistant) int { return strings.Compare(a.ID, b.ID) }
-	case "graph_id":
-		compare = func(a, b thread.Assistant) int { return strings.Compare(a.GraphID, b.GraphID) }
-	case "name":
-		compare = func(a, b thread.Assistant) int { return strings.Compare(a.Name, b.Name) }
-	case "updated_at":
-		compare = func(a, b thread.Assistant) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
-	}
-	sort.SliceStable(list, func(i, j int) bool {
-		c := compare(list[i], list[j])
-		if asc {
-			return c < 0
-		}
-		return c > 0
-	})
+	query.SortAssistants(list, q.SortBy, q.SortAsc)
+	return query.Page(list, q.Limit, q.Offset), len(list), nil
 }

@@ -3,11 +3,10 @@ package local
 import (
 	"context"
 	"encoding/json"
-	"sort"
-	"strings"
 	"time"
 
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // PutCron implements thread.Crons.
@@ -63,7 +62,7 @@ func (s *Store) SearchCrons(ctx context.Context, q thread.CronQuery) (list []thr
 			if err != nil {
 				return errorsFirst(err, r.close())
 			}
-			if cronMatches(q, cron) {
+			if query.CronMatches(q, cron) {
 				list = append(list, cron)
 			}
 		}
@@ -72,53 +71,8 @@ func (s *Store) SearchCrons(ctx context.Context, q thread.CronQuery) (list []thr
 	if err != nil {
 		return nil, 0, err
 	}
-	sortCrons(list, q.SortBy, q.SortAsc)
-	return page(list, q.Limit, q.Offset), len(list), nil
-}
-
-func cronMatches(q thread.CronQuery, c thread.Cron) bool {
-	switch {
-	case q.AssistantID != "" && q.AssistantID != c.AssistantID,
-		q.ThreadID != "" && q.ThreadID != c.ThreadID,
-		q.Enabled != nil && *q.Enabled != c.Enabled,
-		!q.DueBefore.IsZero() && (c.NextRun.IsZero() || c.NextRun.After(q.DueBefore)):
-		return false
-	}
-	return c.Metadata.Contains(q.Metadata)
-}
-
-func sortCrons(list []thread.Cron, by string, asc bool) {
-	compare := func(a, b thread.Cron) int { return a.CreatedAt.Compare(b.CreatedAt) }
-	switch by {
-	case "cron_id":
-		compare = func(a, b thread.Cron) int { return strings.Compare(a.ID, b.ID) }
-	case "assistant_id":
-		compare = func(a, b thread.Cron) int { return strings.Compare(a.AssistantID, b.AssistantID) }
-	case "thread_id":
-		compare = func(a, b thread.Cron) int { return strings.Compare(a.ThreadID, b.ThreadID) }
-	case "next_run_date":
-		compare = func(a, b thread.Cron) int { return a.NextRun.Compare(b.NextRun) }
-	case "end_time":
-		compare = func(a, b thread.Cron) int { return a.EndTime.Compare(b.EndTime) }
-	case "updated_at":
-		compare = func(a, b thread.Cron) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
-	}
-	sort.SliceStable(list, func(i, j int) bool {
-		c := compare(list[i], list[j])
-		if asc {
-			return c < 0
-		}
-		return c > 0
-	})
-}
-
-// page cuts a list; a limit of 0 or less gives all behind offset.
-func page[T any](list []T, limit, offset int) []T {
-	list = list[min(max(offset, 0), len(list)):]
-	if limit > 0 && limit < len(list) {
-		list = list[:limit]
-	}
-	return list
+	query.SortCrons(list, q.SortBy, q.SortAsc)
+	return query.Page(list, q.Limit, q.Offset), len(list), nil
 }
 
 // FireCron implements thread.Crons.

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // labelSeparator joins the labels of a namespace; it sorts below what labels are made of.
@@ -106,7 +106,7 @@ func (s *Store) SearchItems(ctx context.Context, q thread.ItemQuery) (list []age
 		skip := q.Offset
 		for r.next() && (q.Limit <= 0 || len(list) < q.Limit) {
 			it := readItem(r)
-			if !itemMatches(it, q.Filter, q.Auth) {
+			if !query.ItemMatches(it, q.Filter, q.Auth) {
 				continue
 			}
 			if skip > 0 {
@@ -126,92 +126,6 @@ func (s *Store) SearchItems(ctx context.Context, q thread.ItemQuery) (list []age
 	return list, err
 }
 
-// itemMatches compares the item's value with a filter, and value, namespace and key with an auth filter.
-func itemMatches(it agent.Item, filter map[string]json.RawMessage, auth thread.Filter) bool {
-	if len(filter) == 0 && len(auth) == 0 {
-		return true
-	}
-	value := thread.Metadata{}
-	if json.Unmarshal(it.Value, &value) != nil {
-		return false
-	}
-	for k, want := range filter {
-		have, ok := value[k]
-		if !compareItem(have, ok, want) {
-			return false
-		}
-	}
-	if len(auth) == 0 {
-		return true
-	}
-	ns, err := json.Marshal(it.Namespace)
-	if err != nil {
-		return false
-	}
-	value["namespace"], value["key"] = ns, quoted(it.Key)
-	return auth.Matches(value)
-}
-
-// compareItem applies one key of a filter: a value to be equal to, or an object of operators.
-func compareItem(have json.RawMessage, ok bool, want json.RawMessage) bool {
-	var ops map[string]json.RawMessage
-	if json.Unmarshal(want, &ops) != nil || !isOperators(ops) {
-		return ok && sameJSON(have, want)
-	}
-	for op, v := range ops {
-		if !compareOp(op, have, ok, v) {
-			return false
-		}
-	}
-	return true
-}
-
-func isOperators(ops map[string]json.RawMessage) bool {
-	for op := range ops {
-		if !strings.HasPrefix(op, "$") {
-			return false
-		}
-	}
-	return len(ops) > 0
-}
-
-func compareOp(op string, have json.RawMessage, ok bool, v json.RawMessage) bool {
-	switch op {
-	case "$eq":
-		return ok && sameJSON(have, v)
-	case "$ne":
-		return !ok || !sameJSON(have, v)
-	case "$in", "$nin":
-		var list []json.RawMessage
-		if json.Unmarshal(v, &list) != nil {
-			return false
-		}
-		in := ok && slices.ContainsFunc(list, func(e json.RawMessage) bool { return sameJSON(have, e) })
-		return in == (op == "$in")
-	}
-	var a, b float64
-	if !ok || json.Unmarshal(have, &a) != nil || json.Unmarshal(v, &b) != nil {
-		return false
-	}
-	switch op {
-	case "$gt":
-		return a > b
-	case "$gte":
-		return a >= b
-	case "$lt":
-		return a < b
-	case "$lte":
-		return a <= b
-	}
-	return false
-}
-
-// sameJSON tells whether two JSON texts are the same value.
-func sameJSON(a, b json.RawMessage) bool {
-	eq := json.RawMessage(`{"$eq":` + string(b) + `}`)
-	return thread.Filter{"v": eq}.Matches(thread.Metadata{"v": a})
-}
-
 // ItemNamespaces implements thread.ItemStore: sorted, cut to MaxDepth, each once.
 func (s *Store) ItemNamespaces(ctx context.Context, q thread.NamespaceQuery) (list [][]string, err error) {
 	seen := map[string]bool{}
@@ -225,10 +139,10 @@ func (s *Store) ItemNamespaces(ctx context.Context, q thread.NamespaceQuery) (li
 		r := c.query(sql, micros(s.now()))
 		for r.next() {
 			labels := splitLabels(r.text(0))
-			if len(q.Auth) > 0 && !itemMatches(readItem(r), nil, q.Auth) {
+			if len(q.Auth) > 0 && !query.ItemMatches(readItem(r), nil, q.Auth) {
 				continue
 			}
-			if !hasPrefix(labels, q.Prefix) || !hasSuffix(labels, q.Suffix) {
+			if !query.NamespaceMatches(labels, q.Prefix, q.Suffix) {
 				continue
 			}
 			if q.MaxDepth > 0 && len(labels) > q.MaxDepth {
@@ -243,23 +157,5 @@ func (s *Store) ItemNamespaces(ctx context.Context, q thread.NamespaceQuery) (li
 		return r.close()
 	})
 	slices.SortFunc(list, func(a, b []string) int { return slices.Compare(a, b) })
-	return page(list, q.Limit, q.Offset), err
-}
-
-func hasPrefix(labels, prefix []string) bool {
-	return len(labels) >= len(prefix) && labelsMatch(labels[:len(prefix)], prefix)
-}
-
-func hasSuffix(labels, suffix []string) bool {
-	return len(labels) >= len(suffix) && labelsMatch(labels[len(labels)-len(suffix):], suffix)
-}
-
-// labelsMatch compares labels; "*" stands for any.
-func labelsMatch(labels, pattern []string) bool {
-	for i, p := range pattern {
-		if p != "*" && p != labels[i] {
-			return false
-		}
-	}
-	return true
+	return query.Page(list, q.Limit, q.Offset), err
 }

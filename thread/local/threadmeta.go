@@ -1,43 +1,19 @@
 package local
 
 import (
-	"bytes"
 	"encoding/json"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // everyThread is the digest under which each thread that can be found is listed.
 const everyThread = 0
 
-// digest is the index key of a metadata key with a scalar value. ok is false
-// for objects and arrays, which aren't indexed, and for null, which never matches.
-// The seed is the database's own and secret, so that nobody can make up metadata
-// with the digest of other metadata.
+// digest is query.Digest as a column; none is everyThread.
 func digest(seed uint64, key string, value json.RawMessage) (d int64, ok bool) {
-	v := bytes.TrimSpace(value)
-	if len(v) == 0 {
-		return 0, false
-	}
-	switch v[0] {
-	case '{', '[', 'n':
-		return 0, false
-	case '"':
-		if bytes.IndexByte(v, '\\') >= 0 { // one string, several spellings
-			var s string
-			if json.Unmarshal(v, &s) != nil {
-				return 0, false
-			}
-			v = append([]byte{'"'}, s...)
-			v = append(v, '"')
-		}
-	}
-	b := make([]byte, 0, 128)
-	b = append(append(append(b, key...), 0), v...)
-	d = int64(xxh3.HashSeed(b, seed))
-	return d, d != everyThread
+	u, ok := query.Digest(seed, key, value)
+	return int64(u), ok && u != everyThread
 }
 
 func readSeed(c *conn) (seed uint64, err error) {

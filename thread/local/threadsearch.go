@@ -2,11 +2,11 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // search is a SearchThreads under way.
@@ -73,7 +73,7 @@ func (se *search) plan(seed uint64) {
 		}
 	}
 	for k, v := range se.q.Filter {
-		if d, ok := digest(seed, k, filterValue(v)); ok {
+		if d, ok := digest(seed, k, query.FilterValue(v)); ok {
 			se.indexed = append(se.indexed, d)
 		} else {
 			se.exact = false
@@ -84,18 +84,6 @@ func (se *search) plan(seed uint64) {
 	if len(se.indexed) == 0 {
 		se.indexed = []int64{everyThread}
 	}
-}
-
-// filterValue is the value that an auth filter wants to be equal; nil for other operators.
-func filterValue(v json.RawMessage) json.RawMessage {
-	var ops map[string]json.RawMessage
-	if json.Unmarshal(v, &ops) != nil {
-		return v
-	}
-	if len(ops) == 1 {
-		return ops["$eq"]
-	}
-	return nil
 }
 
 // countable tells that the matches are just the entries of one digest, of
@@ -286,10 +274,10 @@ func (se *search) byID(c *conn) (list []thread.Thread, total int, err error) {
 			list = append(list, t)
 		}
 	}
-	sortThreads(list, se.q.SortBy, se.q.SortAsc)
+	query.SortThreads(list, se.q.SortBy, se.q.SortAsc)
 	total = len(list)
 	if se.q.CountOnly {
 		return nil, total, nil
 	}
-	return page(list, se.q.Limit, se.q.Offset), total, nil
+	return query.Page(list, se.q.Limit, se.q.Offset), total, nil
 }

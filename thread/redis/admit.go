@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // AdmitRun implements thread.Runs: three round trips, one to mark the thread, to
@@ -186,7 +187,7 @@ func (ad *admission) threadArgs() (args []any, err error) {
 		if err != nil {
 			return nil, err
 		}
-		config, err := mergeConfig(t.Config, a.ThreadConfig)
+		config, err := query.MergeConfig(t.Config, a.ThreadConfig)
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +200,7 @@ func (ad *admission) threadArgs() (args []any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := mergeConfig(ad.prior.config, a.ThreadConfig)
+	config, err := query.MergeConfig(ad.prior.config, a.ThreadConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -284,33 +285,4 @@ func (ad *admission) admitted(ctx context.Context, r *reply) (out thread.Admitte
 		}
 	}
 	return out, errorsFirst(ad.s.derive(ctx, w, derived{metadata: true, mark: ad.mark, wake: out.Lease == nil}), r.unconfirmed)
-}
-
-// mergeConfig merges configurations key by key, configurable likewise; the second wins.
-func mergeConfig(old, new json.RawMessage) (json.RawMessage, error) {
-	if len(new) == 0 || string(new) == "null" || bytes.Equal(old, new) {
-		return old, nil
-	}
-	if len(old) == 0 || string(old) == "{}" {
-		return new, nil
-	}
-	var a, b map[string]json.RawMessage
-	if err := json.Unmarshal(old, &a); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(new, &b); err != nil {
-		return nil, err
-	}
-	const inner = "configurable"
-	var ca, cb map[string]json.RawMessage
-	if json.Unmarshal(a[inner], &ca) == nil && json.Unmarshal(b[inner], &cb) == nil {
-		maps.Copy(ca, cb)
-		merged, err := encodeJSON(ca)
-		if err != nil {
-			return nil, err
-		}
-		b[inner] = merged
-	}
-	maps.Copy(a, b)
-	return encodeJSON(a)
 }

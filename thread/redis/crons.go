@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // cron runs one of the script's transitions.
@@ -76,7 +76,7 @@ func (s *Store) SearchCrons(ctx context.Context, q thread.CronQuery) (list []thr
 		return nil, 0, err
 	}
 	for _, c := range all {
-		if cronMatches(q, c) {
+		if query.CronMatches(q, c) {
 			list = append(list, c)
 		}
 	}
@@ -86,38 +86,8 @@ func (s *Store) SearchCrons(ctx context.Context, q thread.CronQuery) (list []thr
 		}
 		return list[i].ID < list[j].ID
 	})
-	sortCrons(list, q.SortBy, q.SortAsc)
-	return page(list, q.Limit, q.Offset), len(list), nil
-}
-
-func cronMatches(q thread.CronQuery, c thread.Cron) bool {
-	switch {
-	case q.AssistantID != "" && q.AssistantID != c.AssistantID,
-		q.ThreadID != "" && q.ThreadID != c.ThreadID,
-		q.Enabled != nil && *q.Enabled != c.Enabled,
-		!q.DueBefore.IsZero() && (c.NextRun.IsZero() || c.NextRun.After(q.DueBefore)):
-		return false
-	}
-	return c.Metadata.Contains(q.Metadata)
-}
-
-func sortCrons(list []thread.Cron, by string, asc bool) {
-	compare := func(a, b thread.Cron) int { return a.CreatedAt.Compare(b.CreatedAt) }
-	switch by {
-	case "cron_id":
-		compare = func(a, b thread.Cron) int { return strings.Compare(a.ID, b.ID) }
-	case "assistant_id":
-		compare = func(a, b thread.Cron) int { return strings.Compare(a.AssistantID, b.AssistantID) }
-	case "thread_id":
-		compare = func(a, b thread.Cron) int { return strings.Compare(a.ThreadID, b.ThreadID) }
-	case "next_run_date":
-		compare = func(a, b thread.Cron) int { return a.NextRun.Compare(b.NextRun) }
-	case "end_time":
-		compare = func(a, b thread.Cron) int { return a.EndTime.Compare(b.EndTime) }
-	case "updated_at":
-		compare = func(a, b thread.Cron) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
-	}
-	sortBy(list, compare, asc)
+	query.SortCrons(list, q.SortBy, q.SortAsc)
+	return query.Page(list, q.Limit, q.Offset), len(list), nil
 }
 
 // FireCron implements thread.Crons.

@@ -87,7 +87,7 @@ func (s *Store) confirmed(ctx context.Context, name string, keys []string, args 
 		}
 		var run *rds.Cmd
 		var wait rds.Cmder
-		_, err = node.Pipelined(ctx, func(p rds.Pipeliner) error {
+		_, _ = node.Pipelined(ctx, func(p rds.Pipeliner) error { // each command has its own error
 			run = p.EvalSha(ctx, scripts[name].Hash(), keys, args...)
 			wait = s.confirm.add(ctx, p)
 			return nil

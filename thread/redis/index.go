@@ -1,13 +1,10 @@
 package redis
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
-
-	"github.com/zeebo/xxh3"
 
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // The kinds of members of a shard's index. A member is its kind, what is searched
@@ -70,32 +67,6 @@ func (p prefix) next() string {
 	return "\xff\xff"
 }
 
-// digest is the index key of a metadata key with a scalar value. ok is false for
-// objects and arrays, which aren't indexed, and for null, which never matches.
-// The seed is secret, so that nobody can make up metadata with the digest of other
-// metadata.
-func digest(seed uint64, key string, value json.RawMessage) (d uint64, ok bool) {
-	v := bytes.TrimSpace(value)
-	if len(v) == 0 {
-		return 0, false
-	}
-	switch v[0] {
-	case '{', '[', 'n':
-		return 0, false
-	case '"':
-		if bytes.IndexByte(v, '\\') >= 0 { // one string, several spellings
-			var s string
-			if json.Unmarshal(v, &s) != nil {
-				return 0, false
-			}
-			v = append(append([]byte{'"'}, s...), '"')
-		}
-	}
-	b := make([]byte, 0, 128)
-	b = append(append(append(b, key...), 0), v...)
-	return xxh3.HashSeed(b, seed), true
-}
-
 // members lists what a shard's index has of a thread, besides its metadata.
 func (w row) members() []string {
 	if w.temporary {
@@ -111,7 +82,7 @@ func (w row) metadataMembers(seed uint64, m thread.Metadata) []string {
 	}
 	list := make([]string, 0, len(m))
 	for k, v := range m {
-		if d, ok := digest(seed, k, v); ok {
+		if d, ok := query.Digest(seed, k, v); ok {
 			list = append(list, byDigest(d).member(w.created, w.id))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // labelSeparator joins the labels of a namespace; it sorts below what labels are made of.
@@ -111,7 +112,7 @@ func (s *Store) SearchItems(ctx context.Context, q thread.ItemQuery) ([]agent.It
 	var all []itemFound
 	for _, n := range s.itemShards(q.Prefix) {
 		err := s.eachItem(ctx, n, q.Prefix, func(it itemFound) {
-			if itemMatches(it.Item, q.Filter, q.Auth) {
+			if query.ItemMatches(it.Item, q.Filter, q.Auth) {
 				all = append(all, it)
 			}
 		})
@@ -131,7 +132,7 @@ func (s *Store) SearchItems(ctx context.Context, q thread.ItemQuery) ([]agent.It
 	})
 	var list []agent.Item
 	var calls []*call
-	for _, it := range page(all, q.Limit, q.Offset) {
+	for _, it := range query.Page(all, q.Limit, q.Offset) {
 		list = append(list, it.Item)
 		if q.Refresh && it.ttl > 0 {
 			ns, err := joinLabels(it.Namespace)
@@ -171,7 +172,7 @@ func (s *Store) ItemNamespaces(ctx context.Context, q thread.NamespaceQuery) ([]
 	for n := range s.keys.shards {
 		if len(q.Auth) > 0 {
 			err := s.eachItem(ctx, n, nil, func(it itemFound) {
-				if itemMatches(it.Item, nil, q.Auth) {
+				if query.ItemMatches(it.Item, nil, q.Auth) {
 					names = append(names, it.Namespace)
 				}
 			})
@@ -191,7 +192,7 @@ func (s *Store) ItemNamespaces(ctx context.Context, q thread.NamespaceQuery) ([]
 	seen := map[string]bool{}
 	var list [][]string
 	for _, labels := range names {
-		if !hasPrefix(labels, q.Prefix) || !hasSuffix(labels, q.Suffix) {
+		if !query.NamespaceMatches(labels, q.Prefix, q.Suffix) {
 			continue
 		}
 		if q.MaxDepth > 0 && len(labels) > q.MaxDepth {
@@ -204,25 +205,7 @@ func (s *Store) ItemNamespaces(ctx context.Context, q thread.NamespaceQuery) ([]
 		}
 	}
 	slices.SortFunc(list, func(a, b []string) int { return slices.Compare(a, b) })
-	return page(list, q.Limit, q.Offset), nil
-}
-
-func hasPrefix(labels, prefix []string) bool {
-	return len(labels) >= len(prefix) && labelsMatch(labels[:len(prefix)], prefix)
-}
-
-func hasSuffix(labels, suffix []string) bool {
-	return len(labels) >= len(suffix) && labelsMatch(labels[len(labels)-len(suffix):], suffix)
-}
-
-// labelsMatch compares labels; "*" stands for any.
-func labelsMatch(labels, pattern []string) bool {
-	for i, p := range pattern {
-		if p != "*" && p != labels[i] {
-			return false
-		}
-	}
-	return true
+	return query.Page(list, q.Limit, q.Offset), nil
 }
 
 // purgeItems removes items whose life is over.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
 	rds "github.com/redis/go-redis/v9"
 
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/query"
 )
 
 // search is a SearchThreads under way.
@@ -59,7 +59,7 @@ func (se *search) plan() error {
 		se.lookUp(k, v)
 	}
 	for k, v := range se.q.Filter {
-		se.lookUp(k, filterValue(v))
+		se.lookUp(k, query.FilterValue(v))
 	}
 	if se.q.Status != "" {
 		code := statusCode(se.q.Status)
@@ -77,23 +77,11 @@ func (se *search) plan() error {
 }
 
 func (se *search) lookUp(key string, value json.RawMessage) {
-	if d, ok := digest(se.s.seed, key, value); ok {
+	if d, ok := query.Digest(se.s.seed, key, value); ok {
 		se.ranges = append(se.ranges, byDigest(d))
 	} else {
 		se.exact = false
 	}
-}
-
-// filterValue is the value that an auth filter wants to be equal; nil for other operators.
-func filterValue(v json.RawMessage) json.RawMessage {
-	var ops map[string]json.RawMessage
-	if json.Unmarshal(v, &ops) != nil {
-		return v
-	}
-	if len(ops) == 1 {
-		return ops["$eq"]
-	}
-	return nil
 }
 
 // sizes counts the threads of each range.
@@ -240,7 +228,7 @@ func (se *search) scan(ctx context.Context, ordered bool) ([]thread.Thread, int,
 		if se.q.CountOnly {
 			return nil, total, nil
 		}
-		threads, err := se.read(ctx, page(list, se.q.Limit, se.q.Offset))
+		threads, err := se.read(ctx, query.Page(list, se.q.Limit, se.q.Offset))
 		return threads, total, err
 	}
 	threads, err := se.read(ctx, list)
@@ -312,51 +300,10 @@ func (se *search) byID(ctx context.Context) ([]thread.Thread, int, error) {
 
 // cut sorts what was read and takes the page.
 func (se *search) cut(threads []thread.Thread) ([]thread.Thread, int, error) {
-	sortThreads(threads, se.q.SortBy, se.q.SortAsc)
+	query.SortThreads(threads, se.q.SortBy, se.q.SortAsc)
 	total := len(threads)
 	if se.q.CountOnly {
 		return nil, total, nil
 	}
-	return page(threads, se.q.Limit, se.q.Offset), total, nil
-}
-
-func sortThreads(list []thread.Thread, by string, asc bool) {
-	compare := func(a, b thread.Thread) int { return a.CreatedAt.Compare(b.CreatedAt) }
-	switch by {
-	case "thread_id":
-		compare = func(a, b thread.Thread) int { return strings.Compare(a.ID, b.ID) }
-	case "status":
-		compare = func(a, b thread.Thread) int { return statusCode(a.Status) - statusCode(b.Status) }
-	case "updated_at":
-		compare = func(a, b thread.Thread) int { return a.UpdatedAt.Compare(b.UpdatedAt) }
-	case "state_updated_at":
-		compare = func(a, b thread.Thread) int { return a.StateUpdatedAt.Compare(b.StateUpdatedAt) }
-	}
-	sort.SliceStable(list, func(i, j int) bool {
-		c := compare(list[i], list[j])
-		if c == 0 {
-			c = tie(list[i], list[j])
-		}
-		if asc {
-			return c < 0
-		}
-		return c > 0
-	})
-}
-
-// tie decides where the column is equal: by creation, then by id.
-func tie(a, b thread.Thread) int {
-	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
-		return c
-	}
-	return strings.Compare(a.ID, b.ID)
-}
-
-// page cuts a list; a limit of 0 or less gives all behind offset.
-func page[T any](list []T, limit, offset int) []T {
-	list = list[min(max(offset, 0), len(list)):]
-	if limit > 0 && limit < len(list) {
-		list = list[:limit]
-	}
-	return list
+	return query.Page(threads, se.q.Limit, se.q.Offset), total, nil
 }

@@ -1,4 +1,4 @@
-package redis
+package query
 
 import (
 	"encoding/json"
@@ -9,8 +9,9 @@ import (
 	"github.com/parley-dev/parley/thread"
 )
 
-// itemMatches compares the item's value with a filter, and value, namespace and key with an auth filter.
-func itemMatches(it agent.Item, filter map[string]json.RawMessage, auth thread.Filter) bool {
+// ItemMatches compares an item's value with the filter of a search, and value,
+// namespace and key with an auth filter.
+func ItemMatches(it agent.Item, filter map[string]json.RawMessage, auth thread.Filter) bool {
 	if len(filter) == 0 && len(auth) == 0 {
 		return true
 	}
@@ -31,7 +32,11 @@ func itemMatches(it agent.Item, filter map[string]json.RawMessage, auth thread.F
 	if err != nil {
 		return false
 	}
-	value["namespace"], value["key"] = ns, quoted(it.Key)
+	key, err := json.Marshal(it.Key)
+	if err != nil {
+		return false
+	}
+	value["namespace"], value["key"] = ns, key
 	return auth.Matches(value)
 }
 
@@ -93,4 +98,21 @@ func compareOp(op string, have json.RawMessage, ok bool, v json.RawMessage) bool
 func sameJSON(a, b json.RawMessage) bool {
 	eq := json.RawMessage(`{"$eq":` + string(b) + `}`)
 	return thread.Filter{"v": eq}.Matches(thread.Metadata{"v": a})
+}
+
+// NamespaceMatches reports whether a namespace begins with a prefix and ends with a
+// suffix; "*" in them stands for any label.
+func NamespaceMatches(labels, prefix, suffix []string) bool {
+	return len(labels) >= len(prefix) && labelsMatch(labels[:len(prefix)], prefix) &&
+		len(labels) >= len(suffix) && labelsMatch(labels[len(labels)-len(suffix):], suffix)
+}
+
+// labelsMatch compares labels; "*" stands for any.
+func labelsMatch(labels, pattern []string) bool {
+	for i, p := range pattern {
+		if p != "*" && p != labels[i] {
+			return false
+		}
+	}
+	return true
 }
