@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // InterruptOption configures Interrupt: Named, ResponseSchema, InterruptID.
@@ -19,7 +21,7 @@ type interruptOptions struct {
 }
 
 // Interrupt asks a person and suspends the run until the answer is there; then
-// the node runs again from its start and Interrupt returns the answer. The error
+// the node runs again from its start and Interrupt returns the answer, decoded by exactjson. The error
 // says that the task is suspended: return it. A suspension can't be swallowed: whatever the node returns
 // after it is thrown away. A nil value asks without one.
 func Interrupt[T any](ctx Context, value any, opts ...InterruptOption) (T, error) {
@@ -35,7 +37,8 @@ func Interrupt[T any](ctx Context, value any, opts ...InterruptOption) (T, error
 	if err != nil {
 		return out, err
 	}
-	if err := json.Unmarshal(raw, &out); err != nil {
+	// As the response schema has read it: it knows of no other casings.
+	if err := exactjson.Unmarshal(raw, &out); err != nil {
 		return out, fmt.Errorf("agent: answer of an interrupt in node %q: %w", ctx.Node(), err)
 	}
 	return out, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // Card is the value of the interrupt: what the person sees.
@@ -58,7 +59,7 @@ func Ask[T any](ctx agent.Context, card Card) (Answer[T], error) {
 		Values   map[string]json.RawMessage `json:"values"`
 		Message  string                     `json:"message"`
 	}
-	if err := json.Unmarshal(raw, &given); err != nil {
+	if err := exactjson.Unmarshal(raw, &given); err != nil {
 		return answer, fmt.Errorf("form %s: answer: %w", card.FormType, err)
 	}
 	answer.Approved, answer.Message = given.Approved, given.Message
@@ -66,7 +67,7 @@ func Ask[T any](ctx agent.Context, card Card) (Answer[T], error) {
 	if err != nil {
 		return answer, fmt.Errorf("form %s: values: %w", card.FormType, err)
 	}
-	if err := json.Unmarshal(values, &answer.Values); err != nil && given.Approved {
+	if err := exactjson.Unmarshal(values, &answer.Values); err != nil && given.Approved {
 		return answer, fmt.Errorf("form %s: values: %w", card.FormType, err)
 	}
 	return answer, nil

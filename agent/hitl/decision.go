@@ -1,8 +1,9 @@
 package hitl
 
 import (
-	"encoding/json"
 	"fmt"
+
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // decision is a reviewer's decision about one call, read from either casing; LangChain's
@@ -22,7 +23,7 @@ func (d *decision) UnmarshalJSON(raw []byte) error {
 		Camel   *Action  `json:"editedAction"`
 		Snake   *Action  `json:"edited_action"`
 	}
-	if err := json.Unmarshal(raw, &wire); err != nil {
+	if err := exactjson.Unmarshal(raw, &wire); err != nil {
 		return err
 	}
 	*d = decision{Type: wire.Type}

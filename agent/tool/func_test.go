@@ -341,3 +341,23 @@ func TestArgumentsAreAnObject(t *testing.T) {
 	t.Parallel()
 	require.Panics(t, func() { tool.Func("echo", "", func(tool.CallContext, string) (string, error) { return "", nil }) })
 }
+
+// The schema's bounds hold for what the function gets, whatever stands beside it.
+func TestArgumentsInAnotherCasingAreDropped(t *testing.T) {
+	t.Parallel()
+	type loud struct {
+		Text string `json:"text" jsonschema:"maxLength=3"`
+	}
+	var got []string
+	said := func(l loud) (any, error) {
+		got = append(got, l.Text)
+		return l.Text, nil
+	}
+	for _, made := range []tool.Tool{
+		tool.Func("echo", "", func(_ tool.CallContext, l loud) (any, error) { return said(l) }),
+		tool.New("echo", "", func(_ tool.Context, l loud) (any, error) { return said(l) }),
+	} {
+		begin(t, caller(t, ask(`{"text":"hi","Text":"much too long"}`), made))
+	}
+	require.Equal(t, []string{"hi", "hi"}, got)
+}

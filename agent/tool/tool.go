@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/exactjson"
 	"github.com/parley-dev/parley/agent/message"
 	"github.com/parley-dev/parley/agent/model"
 )
@@ -85,7 +86,7 @@ func New[A any](name, description string, fn func(ctx Context, args A) (any, err
 
 func decode[A any](call message.ToolCall) (A, error) {
 	var args A
-	if err := json.Unmarshal(call.Args, &args); err != nil {
+	if err := exactjson.Unmarshal(call.Args, &args); err != nil {
 		return args, fmt.Errorf("decode arguments: %w", err)
 	}
 	return args, nil
