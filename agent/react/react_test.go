@@ -216,17 +216,6 @@ func TestMistakesAreFoundWhenTheAgentIsMade(t *testing.T) {
 
 func nothing(agent.Context, react.State) (agent.Update, error) { return nil, nil }
 
-func TestTheToolsNodeNeedsACall(t *testing.T) {
-	t.Parallel()
-	g, err := react.New(react.Options[react.State]{Name: "scout", Model: &recorder{}, Tools: look(sees)})
-	require.NoError(t, err)
-	thread, _ := start(t, g)
-	res, err := thread.Command(t.Context(), *agent.Goto("tools"))
-	require.NoError(t, err)
-	require.Equal(t, "error", res.Status)
-	require.Contains(t, res.Err.Message, "without a tool call")
-}
-
 // The open calls are those of the newest AI message without an answer behind it.
 func TestOpenCalls(t *testing.T) {
 	t.Parallel()

@@ -342,3 +342,32 @@ func TestTheContextOfARunChangesNoReview(t *testing.T) {
 	require.True(t, res.Suspended)
 	require.True(t, strings.Contains(string(thread.Pending()[0].Value), "ann"))
 }
+
+// A task that failed would stay with the checkpoint, fail each run from then on and keep what was approved from running.
+func TestAGotoOfTheToolsWithoutACallLeavesTheReviewAnswerable(t *testing.T) {
+	t.Parallel()
+	for mode, yes := range map[hitl.Mode]string{hitl.Batch: `{"decisions":[{"type":"approve"}]}`, hitl.PerCall: `{"type":"approve"}`} {
+		for name, target := range map[string]agent.Target{
+			"by name": {Node: react.ToolsNode}, "no object": agent.Send(react.ToolsNode, 5), "no call": agent.Send(react.ToolsNode, map[string]any{"lg_tool_call": 5}),
+		} {
+			if mode == hitl.PerCall && target.Input != nil {
+				continue // a Send takes the place of the Send whose task asks
+			}
+			t.Run(string(mode)+" "+name, func(t *testing.T) {
+				t.Parallel()
+				o := &office{}
+				thread, _ := start(t, o.agent(t, mode, nil, send("c1", "Ann")))
+				res, err := thread.Command(t.Context(), agent.Command{Goto: []agent.Target{target}})
+				require.NoError(t, err)
+				require.Nil(t, res.Err)
+				require.Empty(t, o.sent)
+				require.Len(t, thread.Pending(), 1)
+				res, err = thread.Resume(t.Context(), json.RawMessage(yes))
+				require.NoError(t, err)
+				require.Equal(t, "success", res.Status, "%+v", res.Err)
+				require.Equal(t, []string{"Ann"}, o.sent)
+				require.Empty(t, thread.Pending())
+			})
+		}
+	}
+}

@@ -2,7 +2,6 @@ package react
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/parley-dev/parley/agent"
@@ -11,16 +10,14 @@ import (
 )
 
 // toolsNode carries out one call. Its input says which one; all else is taken from the
-// thread's state, since whoever may send commands can make up an input: a call that the
-// newest AI message doesn't make, or that has its answer, is left alone (decisions 14).
+// thread's state, since whoever may send commands can make up an input: one without a call,
+// or with a call that the newest AI message doesn't make, or that has its answer, is left
+// alone (decisions 14).
 func (l *loop[S]) toolsNode(ctx agent.Context, in json.RawMessage) (agent.Update, error) {
 	var sent map[string]json.RawMessage
-	if err := json.Unmarshal(in, &sent); err != nil {
-		return nil, fmt.Errorf("react: input of a tool call: %w", err)
-	}
 	var named message.ToolCall
-	if err := json.Unmarshal(sent[toolCallKey], &named); err != nil {
-		return nil, fmt.Errorf("react: the tools node was reached without a tool call")
+	if json.Unmarshal(in, &sent) != nil || json.Unmarshal(sent[toolCallKey], &named) != nil {
+		return nil, nil // an error would stay with the task, and end each of the thread's runs
 	}
 	conversation, _ := agent.StateValue(ctx, messagesKey)
 	if conversation.List == nil {
