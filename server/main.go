@@ -18,7 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Main is the command line of a program that serves agents: serve, health, mcp, agents and version.
+// Main is the command line of a program that serves agents: serve, health, mcp, agents, migrate, backup, restore and version.
 // It does not return. A program with agents of its own calls it from main:
 //
 //	func main() { server.Main(server.Options{Agents: []agent.Agent{refund, support}}) }
@@ -34,6 +34,9 @@ type commandLine struct {
 	Health  healthCommand  `cmd:"" help:"Ask a server on this machine whether it is ready; the exit code tells."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer agents to an MCP host that starts this program: MCP over standard input and output."`
 	Agents  agentsCommand  `cmd:"" help:"Work on files of agents."`
+	Migrate migrateCommand `cmd:"" help:"Copy everything from one store to another that is empty, read it back and compare. No server may run on either."`
+	Backup  backupCommand  `cmd:"" help:"Copy everything to a file."`
+	Restore restoreCommand `cmd:"" help:"Copy everything from a file of backup to a store that is empty."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

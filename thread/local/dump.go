@@ -138,7 +138,7 @@ func (d dump) running(h *head) (*transfer.Running, error) {
 		FrameReserved: h.frameReserved, Cancel: h.cancel, Started: h.started, Base: h.base, BaseRest: string(statuses[h.baseRest]),
 		StartSeq: h.startSeq, StartPos: h.startPos, LogFrom: h.logFrom}
 	for _, u := range h.owed {
-		r.Owed = append(r.Owed, transfer.Owed{ID: u.id, Graph: u.graph, Assistant: u.assistant, Action: u.action, At: u.at})
+		r.Owed = append(r.Owed, transfer.Owed{ID: u.id, Graph: u.graph, Assistant: u.assistant, Action: u.action, At: u.at / 1000})
 	}
 	return r, nil
 }

@@ -198,7 +198,7 @@ func (l *Target) putThread(t *tx, d *transfer.Thread) error {
 			return err
 		}
 		for _, o := range r.Owed {
-			u := unbegun{id: o.ID, graph: o.Graph, assistant: o.Assistant, action: o.Action, at: o.At}
+			u := unbegun{id: o.ID, graph: o.Graph, assistant: o.Assistant, action: o.Action, at: o.At * 1000}
 			h.owed = append(h.owed, u)
 		}
 	}
@@ -217,16 +217,14 @@ func (l *Target) putRun(c *conn, r *transfer.Run) error {
 	if status < 0 {
 		return fmt.Errorf("local: no run status %q", r.Status)
 	}
-	d := r.Doc()
-	d.Writes = r.Writes
-	doc, err := json.Marshal(d)
+	doc, err := r.EncodeDoc()
 	if err != nil {
 		return err
 	}
 	_, err = c.exec(`INSERT INTO runs(k, id, status, execution, created, updated, started, ended, not_before, attempt, cancel, suspended,
 		error, base, log_from, retire, fingerprint, last_commit, doc) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		within(l.k, runBits, r.Number), uuidID(r.ID), status, uuidID(r.Execution), r.Created, r.Updated, r.Started, r.Ended, r.NotBefore,
-		r.Attempt, r.Cancel, r.Suspended, json.RawMessage(r.Error), uuidID(r.Base), r.LogFrom, orNull(r.Retires), r.Fingerprint, r.LastCommit, json.RawMessage(doc))
+		r.Attempt, r.Cancel, r.Suspended, json.RawMessage(r.Error), uuidID(r.Base), r.LogFrom, orNull(r.Retires), r.Fingerprint, r.LastCommit, doc)
 	if err != nil {
 		return err
 	}

@@ -142,6 +142,9 @@ func (s *Store) open(ctx context.Context) error {
 		return fmt.Errorf("redis: load scripts: %w", err)
 	}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	if s.opts.Unfinished { // what is half there must not be repaired
+		return nil
+	}
 	s.loops.Add(1)
 	go func() {
 		defer s.loops.Done()

@@ -15,7 +15,7 @@ import (
 // formatVersion is the version of dump files. Fields may be added without a new one.
 const formatVersion = 1
 
-// ErrFile: a file that isn't a whole dump.
+// ErrFile says that a file is not a whole dump.
 var ErrFile = errors.New("not a whole dump")
 
 // File is a dump in a file: lines of JSON, compressed by gzip. The first line tells

@@ -1,10 +1,13 @@
 package transfer
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Record is one piece of a dump: exactly one field is set. Assistants, items and crons
-// come first; then each thread, from its Thread to its End: batches of the log by
-// rising position before the runs, everything else in any order.
+// come first; then each thread, from its Thread to its End: checkpoints before batches
+// of the log, those by rising position before runs, and runs before keys.
 // Times are microseconds since the epoch, 0 for none.
 type Record struct {
 	Assistant *Assistant `json:"assistant,omitempty"`
@@ -128,7 +131,7 @@ type Owed struct {
 	Graph     string `json:"graph,omitempty"`
 	Assistant string `json:"assistant,omitempty"`
 	Action    string `json:"action"`
-	At        int64  `json:"at"`
+	At        int64  `json:"at"` // milliseconds
 }
 
 // Blob is a large value of checkpoints.
@@ -304,8 +307,8 @@ type End struct {
 	ID string `json:"id"`
 }
 
-// RunDoc is how stores keep what never changes of a run.
-type RunDoc struct {
+// runDoc is how stores keep what never changes of a run.
+type runDoc struct {
 	Assistant string          `json:"assistant,omitempty"`
 	Graph     string          `json:"graph,omitempty"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
@@ -319,7 +322,7 @@ type RunDoc struct {
 
 // TakeDoc takes over what a store keeps of a run that never changes.
 func (r *Run) TakeDoc(b []byte) error {
-	var d RunDoc
+	var d runDoc
 	if err := json.Unmarshal(b, &d); err != nil {
 		return err
 	}
@@ -329,10 +332,14 @@ func (r *Run) TakeDoc(b []byte) error {
 	return nil
 }
 
-// Doc is what a store keeps of a run that never changes.
-func (r *Run) Doc() RunDoc {
-	return RunDoc{Assistant: r.Assistant, Graph: r.Graph, Metadata: json.RawMessage(r.Metadata), Kwargs: json.RawMessage(r.Kwargs),
-		Strategy: r.Strategy, Resumes: r.Resumes, Principal: r.Principal, Warnings: r.Warnings}
+// EncodeDoc is what a store keeps of a run that never changes. JSON in it stays as it is.
+func (r *Run) EncodeDoc() (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(runDoc{Assistant: r.Assistant, Graph: r.Graph, Metadata: json.RawMessage(r.Metadata), Kwargs: json.RawMessage(r.Kwargs),
+		Strategy: r.Strategy, Resumes: r.Resumes, Writes: r.Writes, Principal: r.Principal, Warnings: r.Warnings})
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Size is about how many bytes of data the record holds, for those who collect several.
