@@ -14,13 +14,9 @@ import (
 // or with a call that the newest AI message doesn't make, or that has its answer, is left
 // alone (decisions 14).
 func (l *loop[S]) toolsNode(ctx agent.Context, in json.RawMessage) (agent.Update, error) {
-	var sent map[string]json.RawMessage
-	var named message.ToolCall
-	if json.Unmarshal(in, &sent) != nil || json.Unmarshal(sent[toolCallKey], &named) != nil {
-		return nil, nil // an error would stay with the task, and end each of the thread's runs
-	}
+	named, ok := namedCall(in)
 	conversation, _ := agent.StateValue(ctx, messagesKey)
-	if conversation.List == nil {
+	if !ok || conversation.List == nil {
 		return nil, nil
 	}
 	answer, open := currentCalls(ctx, *conversation.List)
@@ -32,6 +28,14 @@ func (l *loop[S]) toolsNode(ctx agent.Context, in json.RawMessage) (agent.Update
 		}
 	}
 	return nil, nil
+}
+
+// namedCall reads the call in the input of a task; false for an input without one: that is no
+// error, since a failed task would stay with the checkpoint and end each of the thread's runs.
+func namedCall(in json.RawMessage) (call message.ToolCall, ok bool) {
+	var sent map[string]json.RawMessage
+	ok = json.Unmarshal(in, &sent) == nil && json.Unmarshal(sent[toolCallKey], &call) == nil
+	return call, ok
 }
 
 // execution carries out one call.
