@@ -127,3 +127,24 @@ func TestFormsAsksOneAfterTheOtherAndStopsAtARefusal(t *testing.T) {
 		})
 	}
 }
+
+// The answer was given to the form that the person saw.
+func TestAnAnsweredFormIsOfNoUseToAnotherCall(t *testing.T) {
+	t.Parallel()
+	thread := threadOf(t, demo.Forms(nil))
+	ask(t, thread, "Refund order 4711, 240 EUR")
+	state, err := thread.State(t.Context(), "")
+	require.NoError(t, err)
+	held, _ := state.State.Value("messages")
+	m, _ := held.List.Last()
+	m.ToolCalls[0].Args = json.RawMessage(`{"order":"9999","amount":900}`)
+	raw, err := json.Marshal([]any{m})
+	require.NoError(t, err)
+	res, err := thread.Command(t.Context(), agent.Command{
+		Resume: json.RawMessage(`{"approved":true,"values":{"amount":5,"reason":"late"}}`), HasResume: true,
+		Update: []agent.Write{{Channel: "messages", Value: raw}},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "Refund order 9999", question(t, res)["title"], "it is asked about")
+	require.NotContains(t, last(t, thread), "refunded")
+}

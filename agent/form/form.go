@@ -9,6 +9,8 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/exactjson"
+	"github.com/parley-dev/parley/agent/hitl"
+	"github.com/parley-dev/parley/agent/message"
 )
 
 // Card is the value of the interrupt: what the person sees.
@@ -39,7 +41,7 @@ type Answer[T any] struct {
 }
 
 // Ask shows the card and returns the answer; T is a struct with a field for each of
-// the card's. The error is agent.ErrSuspended until there is an answer: return it.
+// the card's. In a tool the answer is good for the call with these arguments only. The error is agent.ErrSuspended until there is an answer: return it.
 // Other errors: a card that Schema refuses, values that don't decode as T.
 func Ask[T any](ctx agent.Context, card Card) (Answer[T], error) {
 	var answer Answer[T]
@@ -50,7 +52,12 @@ func Ask[T any](ctx agent.Context, card Card) (Answer[T], error) {
 	if err != nil {
 		return answer, err
 	}
-	raw, err := agent.Interrupt[json.RawMessage](ctx, card, agent.ResponseSchema(schema))
+	options := []agent.InterruptOption{agent.ResponseSchema(schema)}
+	if c, ok := ctx.(interface{ ToolCall() message.ToolCall }); ok {
+		// With the answer there may come another call under the same id: that one asks anew.
+		options = append(options, agent.Named("form:"+hitl.Digest(c.ToolCall().Name, c.ToolCall().Args)))
+	}
+	raw, err := agent.Interrupt[json.RawMessage](ctx, card, options...)
 	if err != nil {
 		return answer, err
 	}
