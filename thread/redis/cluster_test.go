@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -24,4 +25,45 @@ func TestStoreOnACluster(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	})
+}
+
+// TestClusterFailsOver: when a master dies its slots are served again soon, not
+// only when the client happens to look at the cluster's state (spec/libraries.md 7, pitfall 2).
+func TestClusterFailsOver(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a cluster of six nodes")
+	}
+	c := redistest.StartCluster(t, 3, 1)
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: c.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	other, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: c.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	l := newListener(other)
+	sub := other.Subscribe(l)
+	l.until(t, "it listens", func() bool { return l.work > 0 })
+	c.Nodes[0].Stop()
+	dead := time.Now()
+	for range 32 { // over all slots
+		id := newID()
+		sub.Watch(id)
+		require.Eventually(t, func() bool {
+			_, err := s.AdmitRun(t.Context(), admission(id))
+			return err == nil
+		}, 60*time.Second, 50*time.Millisecond)
+		var lease thread.Lease
+		require.Eventually(t, func() bool {
+			_, l, ok, err := s.ClaimRun(t.Context(), thread.Claim{Worker: "w", Lease: time.Minute})
+			lease = l
+			return err == nil && ok
+		}, 60*time.Second, 20*time.Millisecond)
+		step := finish(superstep(lease, 1))
+		_, err = s.Commit(t.Context(), lease, step)
+		require.NoError(t, err)
+		last := step.Entries[len(step.Entries)-1].Pos
+		l.until(t, "the subscription goes on", func() bool { return l.last(lease.ThreadID) == last })
+	}
+	require.Less(t, time.Since(dead), 45*time.Second, "the client's own interval is a minute")
 }

@@ -189,8 +189,11 @@ func TestSentinelFailsOver(t *testing.T) {
 	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: "redis+sentinel://" + sentinel + "/main"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	l := newListener(s)
-	sub := s.Subscribe(l)
+	other, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: "redis+sentinel://" + sentinel + "/main"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	l := newListener(other)
+	sub := other.Subscribe(l)
 	a := admission(newID())
 	a.Claim = &thread.Claim{Worker: "w", Lease: time.Minute}
 	admitted, err := s.AdmitRun(t.Context(), a)

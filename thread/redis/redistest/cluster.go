@@ -24,7 +24,7 @@ func (c *Cluster) URL() string {
 }
 
 // StartCluster starts a cluster of masters, each with so many replicas, and waits
-// until every node knows that it is complete.
+// until every node knows that it is complete, and replicas have what their masters have.
 func StartCluster(t testing.TB, masters, replicas int) *Cluster {
 	t.Helper()
 	cli, err := exec.LookPath("redis-cli")
@@ -45,7 +45,11 @@ func StartCluster(t testing.TB, masters, replicas int) *Cluster {
 		client := rds.NewClient(&rds.Options{Addr: n.Addr(), DisableIdentity: true})
 		require.Eventually(t, func() bool {
 			info, err := client.ClusterInfo(context.Background()).Result()
-			return err == nil && strings.Contains(info, "cluster_state:ok")
+			if err != nil || !strings.Contains(info, "cluster_state:ok") {
+				return false
+			}
+			link, err := client.Info(context.Background(), "replication").Result()
+			return err == nil && (strings.Contains(link, "role:master") || strings.Contains(link, "master_link_status:up"))
 		}, startWithin, 50*time.Millisecond)
 		require.NoError(t, client.Close())
 	}
