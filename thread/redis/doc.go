@@ -29,4 +29,20 @@
 // carries a name, and the thread remembers that of the last one: the repetition
 // gets the result of the first time. Commits and batches of the log are known by
 // their own ids and positions.
+//
+// # Other processes
+//
+// Each process has one subscription connection (Subscribe): to the control channel,
+// on which runs that wait, cancels and changes of runs are told, and to the threads
+// that somebody watches. A message about a thread names the position that it
+// follows on; where one is missing, and whenever a subscription begins, the
+// subscriber is told to look at the log.
+//
+// # Sizes
+//
+// Measured on Redis 7.0: an empty thread takes 1.9 KB with its index entries, one
+// with a run 4.7 KB, with a run of one superstep and its log 11 KB, of which the
+// log's first page is 4; a checkpoint of a few values 0.7 KB, a token in the log 21
+// bytes. Options.LogBytes bounds the log of a thread. What a user of the server has
+// to be allowed is ACLCommands; where WAITAOF confirms (7.2), that, too.
 package redis
