@@ -272,7 +272,7 @@ func questionArgs(q *transfer.Question) ([]any, error) {
 		args = append(args, 0)
 	} else {
 		doc := encodeQuestion(agent.InterruptInfo{Value: json.RawMessage(q.Value), ResponseSchema: json.RawMessage(q.Schema)})
-		args = append(args, 1, q.NS, q.Checkpoint, q.Task, q.Run, q.Generation, q.Created, []byte(doc))
+		args = append(args, 1, q.NS, q.Checkpoint, q.Task, q.Run, q.Generation, q.Created, doc)
 	}
 	if a := q.Answer; a == nil {
 		args = append(args, 0)
