@@ -42,17 +42,18 @@ local fields, stored
 
 -- load reads the fields named; nil when the thread doesn't exist.
 local function load(names)
-  fields = names
-  stored = redis.call('HMGET', HEAD, unpack(names))
-  if not stored[1] then return nil end
+  fields, stored = names, {}
+  local raw = redis.call('HMGET', HEAD, unpack(names))
+  if not raw[1] then return nil end
   local h = {}
-  for i, name in ipairs(names) do
-    local v = stored[i]
+  for i = 1, #names do
+    local name, v = names[i], raw[i]
     if TEXTS[name] then
-      h[name] = v or ''
+      v = v or ''
     else
-      h[name] = tonumber(v or 0)
+      v = v and tonumber(v) or 0
     end
+    h[name], stored[name] = v, v
   end
   return h
 end
@@ -61,7 +62,10 @@ end
 local function fresh(created)
   fields, stored = ALL, {}
   local h = {}
-  for i, name in ipairs(ALL) do h[name] = TEXTS[name] and '' or 0 end
+  for i, name in ipairs(ALL) do
+    h[name] = TEXTS[name] and '' or 0
+    stored[name] = h[name]
+  end
   h.created, h.updated, h.nseq, h.npos, h.v, h.mv = created, created, 1, 1, 1, 1
   return h
 end
@@ -69,16 +73,16 @@ end
 -- save writes what is different.
 local function save(h)
   local set, del = {}, {}
-  for i, name in ipairs(fields) do
+  for i = 1, #fields do
+    local name = fields[i]
     local v = h[name]
-    if not TEXTS[name] then v = v == 0 and '' or int(v) end
-    if v ~= (stored[i] or '') then
-      if v == '' then
-        del[#del + 1] = name
-      else
-        set[#set + 1] = name
-        set[#set + 1] = v
-      end
+    if v == stored[name] then
+      -- as it was
+    elseif v == '' or v == 0 then
+      del[#del + 1] = name
+    else
+      set[#set + 1] = name
+      set[#set + 1] = TEXTS[name] and v or int(v)
     end
   end
   if #set > 0 then redis.call('HSET', HEAD, unpack(set)) end
