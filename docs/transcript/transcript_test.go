@@ -50,7 +50,8 @@ func TestREADME(t *testing.T) {
 	require.NotEmpty(t, steps, "the README shows a transcript")
 
 	binary := filepath.Join(t.TempDir(), "parley")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/parley")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "./cmd/parley") // flags of the Makefile, which have all compiled
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Dir = filepath.Join("..", "..")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
