@@ -18,7 +18,7 @@ import (
 
 // client speaks with Parley through a proxy, and takes compressed replies.
 type client struct {
-	t   *testing.T
+	t   testing.TB
 	url string
 }
 
@@ -80,6 +80,7 @@ type follower struct {
 	mu     sync.Mutex
 	events []event
 	broken int // streams that ended
+	clean  int // those of them that ended as if they were complete
 	reply  http.Header
 }
 
@@ -142,6 +143,11 @@ func (f *follower) stream(ctx context.Context) {
 		e.at = time.Now()
 		f.mu.Lock()
 		f.events = append(f.events, e)
+		f.mu.Unlock()
+	}
+	if lines.Err() == nil && ctx.Err() == nil {
+		f.mu.Lock()
+		f.clean++
 		f.mu.Unlock()
 	}
 }
@@ -207,6 +213,9 @@ func (f *follower) whole() {
 		last, gap = e.Seq, false
 	}
 	require.Positive(f.t, last)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	require.Zero(f.t, f.clean, "these streams have no end: a client that sees one waits for ever")
 }
 
 // list is what a failure shows of events.

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // program builds cmd/parley once, as the Dockerfile does.
-func program(t *testing.T) string {
+func program(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "parley-deploy"); built.err != nil {
@@ -49,7 +49,7 @@ func program(t *testing.T) string {
 }
 
 // file reads a file of the repository.
-func file(t *testing.T, name string) string {
+func file(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, name))
 	require.NoError(t, err)

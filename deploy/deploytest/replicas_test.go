@@ -24,7 +24,7 @@ const within = time.Minute
 
 // replica is one parley process on a port that stays its own.
 type replica struct {
-	t    *testing.T
+	t    testing.TB
 	env  []string
 	port int
 	cmd  *exec.Cmd
@@ -37,7 +37,7 @@ type cluster struct {
 }
 
 // startCluster starts Redis with an append-only file and n replicas.
-func startCluster(t *testing.T, n int, env ...string) *cluster {
+func startCluster(t testing.TB, n int, env ...string) *cluster {
 	t.Helper()
 	c := &cluster{redis: redistest.Start(t, "--appendonly", "yes")}
 	for range n {
@@ -51,7 +51,7 @@ func startCluster(t *testing.T, n int, env ...string) *cluster {
 	return c
 }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func (r *replica) streams() int {
 }
 
 // serving is the replica that has a stream open.
-func (c *cluster) serving(t *testing.T) *replica {
+func (c *cluster) serving(t testing.TB) *replica {
 	t.Helper()
 	var found *replica
 	eventually(t, "one replica serves the stream", func() bool {
@@ -138,7 +138,7 @@ func (c *cluster) serving(t *testing.T) *replica {
 }
 
 // eventually waits for a condition.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
 		if holds() {
