@@ -40,6 +40,7 @@ func TestProbes(t *testing.T) {
 	require.JSONEq(t, `{"ok":false,"reason":"the store doesn't answer"}`, a.body)
 	require.Equal(t, "1", a.header.Get("Retry-After"))
 	ann.get("/ok?check_db=1").is(http.StatusServiceUnavailable)
+	require.Contains(t, ann.get("/metrics").ok().body, "\nparley_ready 0\n")
 	ann.get("/ok?check_db=0").ok()
 	ann.get("/ok").ok()
 	require.JSONEq(t, `{"ok":true}`, c.get("/livez").ok().body)

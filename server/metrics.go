@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -105,6 +106,7 @@ func (m *metrics) observe(key requestKey, seconds float64, stream bool) {
 func (s *Server) metricsPage(c echo.Context) error {
 	var p exposition
 	s.metrics.write(&p)
+	s.writeState(c.Request().Context(), &p)
 	writeRuntime(&p)
 	return c.Blob(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", p.b)
 }
@@ -145,6 +147,23 @@ func (m *metrics) write(p *exposition) {
 	}
 	p.family("parley_http_streams", "gauge", "Open streams, waits and joins.")
 	p.sample("parley_http_streams", float64(m.streams))
+}
+
+// writeState adds whether the server is ready, and how busy it is.
+func (s *Server) writeState(ctx context.Context, p *exposition) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	ready := 0.
+	if s.Ready(ctx) == nil {
+		ready = 1
+	}
+	load := s.svc.Load()
+	p.family("parley_ready", "gauge", "1 while the server is ready: it isn't shutting down, and its store answers.")
+	p.sample("parley_ready", ready)
+	p.family("parley_runs_active", "gauge", "Runs that execute in this process.")
+	p.sample("parley_runs_active", float64(load.Active))
+	p.family("parley_workers", "gauge", "Runs that may execute in this process at once.")
+	p.sample("parley_workers", float64(load.Workers))
 }
 
 // writeRuntime adds what the Go runtime and the process say of themselves, under the names of the usual collectors.

@@ -5,9 +5,11 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 )
 
@@ -88,4 +90,42 @@ func TestImageIsBuiltWithTheGoOfTheModule(t *testing.T) {
 	require.NotNil(t, module)
 	require.NotNil(t, image)
 	require.Equal(t, module[1], image[1])
+}
+
+// TestGuideNamesWhatThereIs: the operations guide's commands, flags and metrics exist,
+// and its alerts are YAML that names only these metrics.
+func TestGuideNamesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	guide := file(t, "docs/operations.md")
+	for _, m := range regexp.MustCompile("(?m)(?:^    |`)parley ([a-z]+)([^`\n#]*)").FindAllStringSubmatch(guide, -1) {
+		help, ok := parley(t, m[1], "--help")
+		require.True(t, ok, "parley %s: %s", m[1], help)
+		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(m[2], -1) {
+			require.Contains(t, help, flag, "parley %s", m[1])
+		}
+	}
+	serve, _ := parley(t, "serve", "--help")
+	for _, flag := range regexp.MustCompile("`(--[a-z-]+)").FindAllStringSubmatch(guide, -1) {
+		require.Contains(t, serve, flag[1])
+	}
+
+	_, c := serving(t, "PARLEY_EPHEMERAL=1")
+	c.thread()
+	page := c.text("/metrics")
+	require.Contains(t, page, "parley_ready 1\n")
+	var alerts struct {
+		Groups []struct {
+			Name  string
+			Rules []struct{ Alert, Expr, For string }
+		}
+	}
+	_, text, found := strings.Cut(guide, "```yaml\n")
+	require.True(t, found)
+	text, _, _ = strings.Cut(text, "```")
+	require.NoError(t, yaml.UnmarshalWithOptions([]byte(text), &alerts, yaml.Strict()))
+	require.NotEmpty(t, alerts.Groups[0].Rules)
+	metric := regexp.MustCompile(`\b(?:parley|go)_[a-z_]+`)
+	for _, m := range metric.FindAllString(guide, -1) {
+		require.Contains(t, page, "\n"+m, "/metrics has no %s", m)
+	}
 }

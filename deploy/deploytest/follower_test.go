@@ -55,6 +55,21 @@ func (c client) ok(method, path, body string) map[string]any {
 	return reply
 }
 
+// text is what a page says.
+func (c client) text(path string) string {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, nil)
+	require.NoError(c.t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(c.t, err)
+	defer res.Body.Close() //nolint:errcheck // nothing is lost with it
+	b, err := io.ReadAll(res.Body)
+	require.NoError(c.t, err)
+	return string(b)
+}
+
 func (c client) thread() string {
 	c.t.Helper()
 	return c.ok(http.MethodPost, "/threads", "{}")["thread_id"].(string)
