@@ -38,9 +38,20 @@ type Target interface {
 	EndLoad(ctx context.Context) error
 }
 
+// checked is a source that can be damaged.
+type checked interface {
+	// Check reads all of it, and returns ErrFile if something is wrong.
+	Check(ctx context.Context) error
+}
+
 // Copy copies everything from one store to another that is empty, and reads it back.
 // It returns what was copied. Copying again after a failure starts anew.
 func Copy(ctx context.Context, from Source, to Target) (*Tally, error) {
+	if c, ok := from.(checked); ok { // before the target is touched
+		if err := c.Check(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := to.BeginLoad(ctx); err != nil {
 		return nil, err
 	}

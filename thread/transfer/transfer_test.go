@@ -375,11 +375,13 @@ func TestDamagedDumpIsRefused(t *testing.T) {
 			t.Parallel()
 			broken := filepath.Join(t.TempDir(), "dump")
 			require.NoError(t, os.WriteFile(broken, bad, 0o600))
-			to, err := localPlace(t).open(t, true)
+			place := localPlace(t)
+			to, err := place.open(t, true)
 			require.NoError(t, err)
 			_, err = transfer.Copy(t.Context(), transfer.NewFile(broken), target(to))
 			require.ErrorIs(t, err, transfer.ErrFile)
 			require.NoError(t, to.Close())
+			_ = place.opened(t) // it was left alone
 		})
 	}
 }
