@@ -89,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.lock = lock
 	if err := s.open(filepath.Join(o.Dir, File), false, o.Unfinished); err != nil {
-		_ = lock.Close()
+		_ = unlockFile(lock)
 		return nil, fmt.Errorf("local: %w", err)
 	}
 	return s, nil
@@ -145,7 +145,7 @@ func (s *Store) Close() (err error) {
 		}
 		s.w.close()
 		if s.lock != nil {
-			err = s.lock.Close()
+			err = unlockFile(s.lock)
 		}
 	})
 	return err
