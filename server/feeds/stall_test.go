@@ -102,7 +102,7 @@ func TestClientsComeAndGo(t *testing.T) {
 	publishing.Wait()
 	cut := 0
 	for range workers * rounds { // none hangs
-		if how := <-b.ended; how == http.ErrAbortHandler {
+		if err, ok := (<-b.ended).(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			cut++
 		}
 	}
