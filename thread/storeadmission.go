@@ -43,6 +43,22 @@ type ResumeAdmission struct {
 	Writes *agent.TaskRecord
 	// Fingerprint identifies equal answers by the same principal (decisions 8, "Repeat").
 	Fingerprint string
+	// Outcomes say, for each of Answers in their order, what was decided, and the audit entry of it; nil for
+	// questions without a review. The store fills in times and runs.
+	Outcomes []AnswerOutcome
+	// Expired marks the answers of deadlines: refused with ErrConflict unless each review's ExpiresAt has come.
+	// All other answers to a review whose ExpiresAt has come are refused with *ReviewExpiredError,
+	// both by the store's clock (D-103).
+	Expired bool
+	// RespectClaims refuses, with *ClaimedError, answers to reviews that somebody else has claimed.
+	RespectClaims bool
+}
+
+// AnswerOutcome is what an answer means for its review.
+type AnswerOutcome struct {
+	Decision string
+	Notes    string
+	Audit    AuditBody
 }
 
 // Admitted is the result of AdmitRun.
@@ -74,3 +90,24 @@ func (e *AlreadyDecidedError) Error() string {
 
 // Unwrap makes errors.Is(err, ErrConflict) false on purpose: a reload does not help.
 func (e *AlreadyDecidedError) Unwrap() error { return nil }
+
+// ReviewExpiredError says that a review's deadline had come before the answer.
+type ReviewExpiredError struct {
+	InterruptID string
+	At          time.Time
+}
+
+func (e *ReviewExpiredError) Error() string {
+	return "the review of interrupt " + e.InterruptID + " expired at " + e.At.UTC().Format(time.RFC3339)
+}
+
+// ClaimedError says that somebody else has claimed a review.
+type ClaimedError struct {
+	InterruptID string
+	Assignee    string
+	Until       time.Time
+}
+
+func (e *ClaimedError) Error() string {
+	return "the review of interrupt " + e.InterruptID + " is claimed by " + e.Assignee
+}

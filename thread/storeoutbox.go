@@ -13,13 +13,27 @@ type Delivery struct {
 	URL      string
 	Attempt  int
 	Due      time.Time
-	// Payload is made when it is sent, from the run as it ended.
+	// Event is "" for a run that ended, or what became of a review: an Audit… action. The payload is made when it
+	// is sent, from the run as it ended, or from the review of InterruptID.
+	Event       string
+	InterruptID string
+	// LastError is the last attempt's; Dead marks one that is tried no more.
+	LastError string
+	Dead      bool
 }
 
 // Outbox holds webhooks until they are delivered.
 type Outbox interface {
 	DueDeliveries(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
-	// RetryDelivery puts it off; FinishDelivery removes it.
+	// RetryDelivery puts it off, a dead one, too; FinishDelivery removes it.
 	RetryDelivery(ctx context.Context, id string, due time.Time, lastError string) error
 	FinishDelivery(ctx context.Context, id string) error
+}
+
+// DeadLetters are the deliveries that are tried no more.
+type DeadLetters interface {
+	// FailDelivery keeps a delivery, as dead.
+	FailDelivery(ctx context.Context, id string, lastError string) error
+	// DeadDeliveries lists those, newest first.
+	DeadDeliveries(ctx context.Context, limit int) ([]Delivery, error)
 }

@@ -93,6 +93,9 @@ type Commit struct {
 	Checkpoints []agent.CheckpointRecord
 	Tasks       []agent.TaskRecord
 	Steps       []agent.StepRecord
+	// Reviews are drafts for the interrupts of Tasks; Audit are further entries.
+	Reviews []ReviewDraft
+	Audit   []AuditBody
 	// Entries are log entries, deltas that waited included, in order.
 	Entries []Entry
 	// Finish, when set, ends the run: status of run and thread, counters set back from the reserved range.
@@ -122,6 +125,8 @@ type StateEdit struct {
 	ExpectHead  string
 	Checkpoints []agent.CheckpointRecord
 	Tasks       []agent.TaskRecord
+	// Reviews are drafts for the interrupts of Tasks.
+	Reviews []ReviewDraft
 	// Events tell readers of the edit.
 	Events []agent.Event
 	At     time.Time

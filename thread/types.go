@@ -116,6 +116,9 @@ type Run struct {
 	BaseCheckpoint string
 	// Principal is who created the run.
 	Principal string
+	// Project and Workspace scope it; "" reads as DefaultProject and DefaultWorkspace.
+	Project   string
+	Workspace string
 	// Warnings report what was dropped of the input (decisions 8).
 	Warnings []string
 }
@@ -141,3 +144,9 @@ type Lease struct {
 	// given back (shutdown) isn't lost.
 	Lost int
 }
+
+// The project and the workspace that always exist.
+const (
+	DefaultProject   = "default"
+	DefaultWorkspace = "default"
+)
