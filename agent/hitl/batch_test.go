@@ -2,6 +2,7 @@ package hitl_test
 
 import (
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -178,20 +179,20 @@ func TestACardPushedWithTheAnswerStaysInItsPlace(t *testing.T) {
 func TestWhenAndDescriptionsAreAskedOnce(t *testing.T) { // D-39
 	t.Parallel()
 	for _, mode := range []hitl.Mode{hitl.Batch, hitl.PerCall} {
-		var asked, described int
+		var asked, described atomic.Int32 // calls are asked about side by side
 		c := standard()
 		c.Mode = mode
 		c.Policy["pay"] = hitl.Rule{
 			Decisions: hitl.All(),
 			When: func(r hitl.Request) bool {
-				asked++
+				n := asked.Add(1)
 				require.NotNil(t, r.Tool)
 				require.Equal(t, 2, r.State.Messages()["messages"].Len())
 				var p payment
 				require.NoError(t, json.Unmarshal(r.Call.Args, &p))
-				return p.Amount > 3 && asked < 3 // a condition that would flip at the resume
+				return p.Amount > 3 && n < 3 // a condition that would flip at the resume
 			},
-			DescribeFunc: func(r hitl.Request) string { described++; return "pays " + string(r.Call.Args) },
+			DescribeFunc: func(r hitl.Request) string { described.Add(1); return "pays " + string(r.Call.Args) },
 		}
 		thread, d := begin(t, c, calls(call("c1", "pay", `{"to":"Ann","amount":5}`), call("c2", "pay", `{"to":"Bob","amount":1}`)))
 		require.Len(t, thread.Pending(), 1)
@@ -201,7 +202,7 @@ func TestWhenAndDescriptionsAreAskedOnce(t *testing.T) { // D-39
 			wire = `{"type":"reject"}`
 		}
 		answer(t, thread, wire)
-		require.Equal(t, []int{2, 1}, []int{asked, described})
+		require.Equal(t, []int32{2, 1}, []int32{asked.Load(), described.Load()})
 		require.Equal(t, []string{`pay{"to":"Bob","amount":1}`}, d.all(), "the exempt call runs, the refused one never")
 	}
 }
