@@ -118,6 +118,7 @@ func (s *Server) router() *echo.Echo {
 		if s.opts.Auth != nil {
 			api.Use(s.authenticate)
 		}
+		api.Use(s.actor)
 		return api
 	}
 	outer := s.newEcho()
@@ -126,6 +127,7 @@ func (s *Server) router() *echo.Echo {
 	if s.opts.Auth != nil {
 		outer.Use(s.authenticate)
 	}
+	outer.Use(s.actor)
 	taken := map[string]bool{}
 	for _, r := range outer.Routes() {
 		if r.Path == rest {
