@@ -75,6 +75,8 @@ type Options struct {
 	Lease time.Duration
 	// LogRetention is how long the log of a finished execution can be replayed. Default: 24 h.
 	LogRetention time.Duration
+	// Clock tells the time where it isn't the store's to tell. Default: the system's.
+	Clock agent.Clock
 	// SweepEvery is the pause between two rounds of retention, which removes
 	// threads whose time to live is over and logs that are kept no longer. Default: 10 s.
 	SweepEvery time.Duration

@@ -87,7 +87,7 @@ func New(o Options) (*Server, error) {
 	s.runs = feeds.New(feeds.Options{})
 	s.runs.Create(feeds.DefaultProject)
 	s.svc, err = thread.NewService(thread.Options{
-		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Workers: o.Workers, Lease: o.Lease,
+		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Clock: o.Clock, Workers: o.Workers, Lease: o.Lease,
 		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
 		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret, WebhookAllow: o.WebhookAllow,
 	})

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -35,7 +36,9 @@ var errURL = errors.New("redis: bad URL")
 // With rediss in place of redis the connection is TLS. Parameters: prefix (see
 // Options), ca (file of certificates to trust), server_name, pool_size,
 // sentinel_username and sentinel_password.
-func Connect(rawURL string) (rds.UniversalClient, error) {
+func Connect(rawURL string) (rds.UniversalClient, error) { return connect(rawURL, nil) }
+
+func connect(rawURL string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) (rds.UniversalClient, error) {
 	a, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err
@@ -43,21 +46,25 @@ func Connect(rawURL string) (rds.UniversalClient, error) {
 	o := &rds.UniversalOptions{
 		Addrs: a.hosts, DB: a.db, Username: a.user, Password: a.password, TLSConfig: a.tls, PoolSize: a.poolSize,
 		MasterName: a.master, SentinelUsername: a.query.Get("sentinel_username"), SentinelPassword: a.query.Get("sentinel_password"),
-		DialTimeout: dialTimeout, ContextTimeoutEnabled: true,
+		Dialer: dial, DialTimeout: dialTimeout, ContextTimeoutEnabled: true, MaxRetries: mostRetries,
 		// The handshake of plain servers has no place for these (pitfall 34).
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		PipelinePoolSize:         -1, // pipelines share the connections
 	}
+	var client rds.UniversalClient
 	switch a.kind {
 	case "cluster":
 		c := o.Cluster()
 		c.ClusterStateReloadInterval = reloadCluster // out of reach of UniversalOptions
-		return rds.NewClusterClient(c), nil
+		client = rds.NewClusterClient(c)
 	case "sentinel":
-		return rds.NewFailoverClient(o.Failover()), nil
+		client = rds.NewFailoverClient(o.Failover())
+	default:
+		client = rds.NewClient(o.Simple())
 	}
-	return rds.NewClient(o.Simple()), nil
+	guard(client)
+	return client, nil
 }
 
 // address is a URL taken apart.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ type Options struct {
 	URL string
 	// Client, when set, is used in place of URL. The store doesn't close it.
 	Client rds.UniversalClient
+	// Dialer makes the connections to URL, for networks that are reached in another
+	// way, and is then to speak TLS, too. Default: the net package's dialer.
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Prefix begins all keys and channels, so that an ACL can be bound to it.
 	// Default: the URL's parameter prefix, or DefaultPrefix.
 	Prefix string
@@ -111,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{opts: o, claiming: claims{threads: map[string]bool{}}, client: o.Client, log: o.Logger, origin: uuid.NewString()[:8], keys: keys{prefix: o.Prefix, shards: o.Shards}}
 	if s.client == nil {
-		client, err := Connect(o.URL)
+		client, err := connect(o.URL, o.Dialer)
 		if err != nil {
 			return nil, err
 		}
