@@ -43,3 +43,7 @@ func (s *Store) EntriesKey(id string) string { return s.keys.entries(s.keys.shar
 
 // RunsKey is the hash of the shard of a run id.
 func (s *Store) RunsKey(id string) string { return s.keys.runs(id) }
+
+// IsAway and IsBroken tell what an error says of the server and of its circuit.
+func IsAway(err error) bool   { return isAway(err) }
+func IsBroken(err error) bool { return broken(err) }

@@ -33,12 +33,7 @@ func unavailable(err error) error {
 }
 
 func isAway(err error) bool {
-	var network net.Error
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &network) {
-		return false
-	}
-	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, rds.ErrPoolTimeout) || errors.Is(err, rds.ErrPoolExhausted) {
+	if unreachable(err) || broken(err) {
 		return true
 	}
 	for _, prefix := range refusals {
@@ -47,6 +42,16 @@ func isAway(err error) bool {
 		}
 	}
 	return false
+}
+
+// unreachable tells whether an error says that no server was reached, or none answered.
+func unreachable(err error) bool {
+	var network net.Error
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &network) {
+		return false
+	}
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, rds.ErrPoolTimeout) || errors.Is(err, rds.ErrPoolExhausted)
 }
 
 // persist runs a worker's transition, again and again while the server is away or
