@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,6 +24,8 @@ type proxy struct {
 	listens, address string
 	// adapt makes of the configuration what it says about the version that is there.
 	adapt func(t *testing.T, binary, config string) string
+	// stop ends it at once, with its children, whatever streams are open.
+	stop os.Signal
 	// impatient are changes that give up a silent upstream after 8 s.
 	impatient [2]string
 }
@@ -32,6 +36,7 @@ var proxies = []proxy{
 		command: func(binary, _, config string) []string {
 			return []string{binary, "run", "--adapter", "caddyfile", "--config", config}
 		},
+		stop:    os.Kill,
 		adapt:   adaptCaddy,
 		listens: "\n:80 {", address: "\n{\n\tadmin off\n}\nhttp://127.0.0.1:PORT {\n\tbind 127.0.0.1",
 		impatient: [2]string{"dial_timeout 2s", "dial_timeout 2s\n\t\tread_timeout 8s"},
@@ -41,6 +46,7 @@ var proxies = []proxy{
 		command: func(binary, dir, config string) []string {
 			return []string{binary, "-p", dir, "-c", config, "-e", filepath.Join(dir, "error.log"), "-g", "daemon off;"}
 		},
+		stop:    syscall.SIGTERM, // os.Kill would leave its workers
 		listens: "listen 80;", address: "listen 127.0.0.1:PORT; access_log off;",
 		impatient: [2]string{"proxy_read_timeout 60s;", "proxy_read_timeout 8s;"},
 	},
@@ -96,9 +102,10 @@ func (p proxy) start(t *testing.T, c *cluster, change ...[2]string) string {
 	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	var said strings.Builder
 	cmd.Stderr, cmd.Stdout = &said, &said
+	cmd.WaitDelay = 10 * time.Second
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it would wait for streams
+		_ = cmd.Process.Signal(p.stop)
 		_ = cmd.Wait()
 		if t.Failed() {
 			t.Logf("%s said:\n%s", p.name, tail(said.String()))

@@ -38,13 +38,13 @@ export function missing() {
   return gone.length > 0 && `${gone.join(", ")} missing (Debian: apt-get install ${gone.map((name) => packages[name]).join(" ")})`;
 }
 
-/** Starts a process that ends with close(). */
+/** Starts a process, in a group of its own with its children, that ends with close(). */
 function launch([command, ...args], env = {}) {
-  const child = spawn(command, args, { stdio: ["ignore", "ignore", "ignore"], env: { ...process.env, PATH: path, ...env } });
-  const killed = () => child.kill("SIGKILL"); // whatever ends the tests
-  process.once("exit", killed);
-  const exited = new Promise((resolve) => child.once("exit", resolve)).then(() => process.off("exit", killed));
-  return () => (child.kill("SIGKILL"), exited); // a proxy would wait for streams
+  const child = spawn(command, args, { detached: true, stdio: ["ignore", "ignore", "ignore"], env: { ...process.env, PATH: path, ...env } });
+  const kill = () => process.kill(-child.pid, "SIGKILL"); // a proxy would wait for streams
+  process.once("exit", kill); // whatever ends the tests
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  return () => (process.off("exit", kill), kill(), exited);
 }
 
 async function listening(port) {
