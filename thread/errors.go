@@ -15,7 +15,7 @@ type InvalidInputError struct {
 func (e *InvalidInputError) Error() string { return e.Message }
 
 // NotFoundError says what was not found; it matches ErrNotFound. Kind is
-// thread, run, assistant, version, graph, cron or item.
+// thread, run, assistant, version, graph, cron, item, review, key or delivery.
 type NotFoundError struct{ Kind, ID string }
 
 func (e *NotFoundError) Error() string { return e.Kind + " " + e.ID + " not found" }

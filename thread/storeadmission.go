@@ -43,14 +43,16 @@ type ResumeAdmission struct {
 	Writes *agent.TaskRecord
 	// Fingerprint identifies equal answers by the same principal (decisions 8, "Repeat").
 	Fingerprint string
-	// Outcomes say, for each of Answers in their order, what was decided, and the audit entry of it; nil for
-	// questions without a review. The store fills in times and runs.
+	// Outcomes say, for each of Answers in their order, what was decided, and the audit entry of it. Without them,
+	// and for questions without a review, they are as if empty. The review's Outcome gets the answer's By and Value,
+	// the store's time and the run.
 	Outcomes []AnswerOutcome
-	// Expired marks the answers of deadlines: refused with ErrConflict unless each review's ExpiresAt has come.
+	// Expired marks the answers of deadlines: refused with ErrConflict unless each has a review whose ExpiresAt has come.
 	// All other answers to a review whose ExpiresAt has come are refused with *ReviewExpiredError,
 	// both by the store's clock (D-103).
 	Expired bool
-	// RespectClaims refuses, with *ClaimedError, answers to reviews that somebody else has claimed.
+	// RespectClaims refuses, with *ClaimedError, answers to reviews that somebody else than the answer's By has claimed.
+	// That a question is decided already, or no longer pending, is said before either.
 	RespectClaims bool
 }
 
@@ -58,7 +60,9 @@ type ResumeAdmission struct {
 type AnswerOutcome struct {
 	Decision string
 	Notes    string
-	Audit    AuditBody
+	// Audit is the entry: its Action is AuditDecided, or AuditExpired, unless it says otherwise; Decision, Notes,
+	// Answer and RunID are this answer's unless set, the rest is AuditBody.About's.
+	Audit AuditBody
 }
 
 // Admitted is the result of AdmitRun.

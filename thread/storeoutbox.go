@@ -17,23 +17,24 @@ type Delivery struct {
 	// is sent, from the run as it ended, or from the review of InterruptID.
 	Event       string
 	InterruptID string
-	// LastError is the last attempt's; Dead marks one that is tried no more.
+	// LastError is the last attempt's; Dead marks one that is tried no more, since Due.
 	LastError string
 	Dead      bool
 }
 
 // Outbox holds webhooks until they are delivered.
 type Outbox interface {
+	// DueDeliveries lists those that are due and not dead, earliest first.
 	DueDeliveries(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
-	// RetryDelivery puts it off, a dead one, too; FinishDelivery removes it.
+	// RetryDelivery counts an attempt and puts it off, a dead one, too, which then is tried again; FinishDelivery removes it.
 	RetryDelivery(ctx context.Context, id string, due time.Time, lastError string) error
 	FinishDelivery(ctx context.Context, id string) error
 }
 
-// DeadLetters are the deliveries that are tried no more.
+// DeadLetters are the deliveries that are tried no more. They don't keep the thread of a stateless run.
 type DeadLetters interface {
-	// FailDelivery keeps a delivery, as dead.
+	// FailDelivery counts an attempt and keeps the delivery, as dead since now, store time; *NotFoundError of kind "delivery".
 	FailDelivery(ctx context.Context, id string, lastError string) error
-	// DeadDeliveries lists those, newest first.
+	// DeadDeliveries lists those, the last that died first.
 	DeadDeliveries(ctx context.Context, limit int) ([]Delivery, error)
 }

@@ -25,15 +25,17 @@ const (
 func (s ReviewStatus) Open() bool { return s == ReviewPending || s == ReviewClaimed }
 
 // Review is a question that waits, or waited, for a person (design 8). A thread
-// has one for each interrupt; when another run asks it again, it gets a new
-// generation and id, is found under the old ones still, and keeps its assignee,
-// its deadline and the time since which it waits.
+// has one for each interrupt. When another run asks an open one again, or shows
+// something else, it is requested anew: it gets the new generation's id, is found
+// under the old ones still, and keeps its assignee, its deadline and the time
+// since which it waits (Review.AskAgain). One that ended superseded and is asked
+// again begins from the start, under all its ids.
 type Review struct {
 	// ID is ReviewID of thread, interrupt and generation.
 	ID           string
 	ThreadID     string
 	InterruptID  string
-	RunID        string // the run that asked (last)
+	RunID        string // the run that asked (last); "" for an edit or a copy
 	NS           string
 	CheckpointID string
 	Generation   int64
@@ -41,15 +43,16 @@ type Review struct {
 	Payload        json.RawMessage
 	ResponseSchema json.RawMessage
 	ReviewDraft
-	// Status is derived, by the store's clock.
+	// Status is derived, by the store's clock (Review.AsOf). One whose deadline has come is open until
+	// the deadline's own answer is stored (ResumeAdmission.Expired), though nobody else's is accepted.
 	Status ReviewStatus
-	// CreatedAt is when it was first asked. UpdatedAt is the last change's time.
+	// CreatedAt is when it was first asked. UpdatedAt is the last change's time, in the end that of its end. Store times.
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	ReviewTerms
 	// Decided is set once it is decided or expired.
 	Decided *Outcome
-	// Version grows with each change; ReviewChange compares it.
+	// Version is 1 at first and grows with each change; ReviewChange compares it.
 	Version int64
 }
 
@@ -58,6 +61,7 @@ type Review struct {
 // what they filter by.
 type ReviewDraft struct {
 	InterruptID string `json:"-"` // of Commit.Reviews; Review has its own
+	// Project and Workspace scope it; stores keep "" as DefaultProject and DefaultWorkspace.
 	Project     string `json:"project"`
 	Workspace   string `json:"workspace"`
 	ExecutionID string `json:"execution_id"`
@@ -67,7 +71,7 @@ type ReviewDraft struct {
 	Tools []string `json:"tools,omitempty"`
 	// Kind is tool_calls, form, review, unknown_outcome or plain.
 	Kind string `json:"kind"`
-	// Requester is the principal whose run asked.
+	// Requester is the principal whose run asked, on a copied thread that of the original's.
 	Requester string `json:"requester,omitempty"`
 	// AllowedDecisions is what a flat decision may be; empty: anything, or nothing (decisions 14).
 	AllowedDecisions []string `json:"allowed_decisions,omitempty"`
@@ -77,7 +81,7 @@ type ReviewDraft struct {
 	Text string `json:"text,omitempty"`
 	// Expiry is what happens without a decision; nil: it waits for ever.
 	Expiry *Expiry `json:"expiry,omitempty"`
-	// Notify lists where each change of the review is announced (Delivery.URL).
+	// Notify lists where each change of the review is announced (Delivery.URL), without repeats.
 	Notify []string `json:"notify,omitempty"`
 }
 
@@ -94,20 +98,25 @@ type Expiry struct {
 	// Role is who may decide after an escalation, which lasts After again and is followed by Then (reject or respond).
 	Role string `json:"role,omitempty"`
 	Then string `json:"then,omitempty"`
+	// Answer is what the asking node gets when the deadline ends the question.
+	Answer json.RawMessage `json:"answer,omitempty"`
 }
 
 // ReviewTerms are the parts of a review that reviewers and deadlines change.
 type ReviewTerms struct {
-	// Assignee has claimed the review until ClaimedUntil, store time; a lapsed claim counts as none.
+	// Assignee has claimed the review until ClaimedUntil, store time. A lapsed claim is none: reads of an open
+	// review then give neither. An ended one keeps who had it.
 	Assignee     string
 	ClaimedUntil time.Time
 	// ExpiresAt is the deadline, WarnAt when its warning is due; zero: never, or warned already.
+	// They begin as store time + Expiry.After, and Expiry.WarnBefore before that.
 	ExpiresAt time.Time
 	WarnAt    time.Time
 	// Role, when set, is who may decide since the review was escalated; Escalations counts.
 	Role        string
 	Escalations int
-	Comments    []Comment
+	// Comments grow by ReviewChange; those that come with a zero time get the store's.
+	Comments []Comment
 }
 
 // Comment is a reviewer's remark.
@@ -128,24 +137,34 @@ type Outcome struct {
 }
 
 // Reviews are the reads and changes of reviews beside the transitions that
-// create (Commit.Reviews, StateEdit.Reviews), decide (AdmitRun) and supersede them.
+// create (Commit.Reviews, StateEdit.Reviews, CopyThread), decide (AdmitRun),
+// supersede and reopen them.
 //
-// Each transition that changes a review writes its audit entry, of ActorFrom(ctx)
-// where the caller gave no body, and, for each address of ReviewDraft.Notify, a
-// Delivery whose Event is the entry's action; comments and refusals are not announced.
-// A question without a draft (ReviewDraft.InterruptID names none) gets no review.
+// Each transition that changes a review writes its audit entry, in the order of
+// the changes: of ActorFrom(ctx) where the caller gave no body, filled in by
+// AuditBody.About. For each address of ReviewDraft.Notify it adds a Delivery whose
+// Event is the entry's action, due at once; comments, refusals and the removal of
+// the thread are not announced. Nothing of this is written by a refused transition,
+// nor a second time by a repeated one.
+//
+// A question without a draft gets no review; asked again without one, it keeps
+// the review it has. A draft of no question is left out.
 type Reviews interface {
-	// GetReview finds a review by any id that it ever had; *NotFoundError.
+	// GetReview finds a review by any id that it ever had; *NotFoundError of kind "review".
 	GetReview(ctx context.Context, id string) (Review, error)
 	// ThreadReviews lists a thread's reviews, oldest first, ended ones too; *NotFoundError for an unknown thread.
 	ThreadReviews(ctx context.Context, threadID string) ([]Review, error)
-	// SearchReviews lists reviews: open ones oldest first, others newest first by their creation. next is "" at the end.
+	// SearchReviews lists reviews: open ones first, oldest first, then ended ones, newest first, both by CreatedAt.
+	// next goes on behind the last; it is "" at the end. What is added, requested anew or changed in between doesn't
+	// move the others. *InvalidInputError for a cursor that isn't one.
 	SearchReviews(ctx context.Context, q ReviewQuery) (list []Review, next string, err error)
-	// ChangeReview stores new terms of an open review. ErrConflict when it isn't open, or has another version.
+	// ChangeReview stores new terms of an open review, as ReviewChange.Apply has them. ErrConflict when it isn't open, or
+	// has another version; *ReviewExpiredError for a claim or an extension once its deadline has come (but not for
+	// AuditEscalated); *NotFoundError of kind "review".
 	ChangeReview(ctx context.Context, c ReviewChange) (Review, error)
 	// DueReviews lists open reviews whose WarnAt or ExpiresAt has come, by the store's clock, earliest first.
 	DueReviews(ctx context.Context, limit int) ([]Review, error)
-	// NextReviewDue is when the next becomes due; zero for never.
+	// NextReviewDue is when the next open one becomes due, or became; zero for never.
 	NextReviewDue(ctx context.Context) (time.Time, error)
 }
 
@@ -153,9 +172,11 @@ type Reviews interface {
 type ReviewQuery struct {
 	Project, Workspace string
 	Statuses           []ReviewStatus
-	Agent, Tool        string
-	Assignee           string
-	ExecutionID        string
+	// Tool is any of the review's tools.
+	Agent, Tool string
+	// Assignee has a claim that hasn't lapsed, or had one when the review ended.
+	Assignee    string
+	ExecutionID string
 	// MinAge selects those that wait, or waited, at least so long.
 	MinAge time.Duration
 	// Text is a case-insensitive substring of ReviewDraft.Text.
@@ -172,10 +193,11 @@ type ReviewChange struct {
 	// Version is the review's as it was read.
 	Version int64
 	Terms   ReviewTerms
-	// ClaimFor, when positive, sets ClaimedUntil to so long from now, store time; Extend does the same with ExpiresAt.
+	// ClaimFor, when positive, sets ClaimedUntil to so long from now, store time; Extend does the same with
+	// ExpiresAt, and sets WarnAt to Expiry.WarnBefore(Extend) before that.
 	ClaimFor time.Duration
 	Extend   time.Duration
-	// Audit is the entry that goes with it; its time is the store's.
+	// Audit is the entry that goes with it, filled in by AuditBody.About; its time is the store's.
 	Audit AuditBody
 }
 

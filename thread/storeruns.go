@@ -41,12 +41,15 @@ type Runs interface {
 	ReserveNumbers(ctx context.Context, l Lease, n int64) (Lease, error)
 	// Commit stores one transition of a leased run (agent.Commit in stored form). Repeating a commit id is a
 	// no-op, also when it ended the run. ErrFenced, or ErrConflict for a checkpoint id that isn't above the head.
+	// A run that ends cancelled (RunInterrupted) supersedes the open questions of its execution, those of others
+	// wait on (decisions 13).
 	Commit(ctx context.Context, l Lease, c Commit) (told []Entry, err error)
 	// ReleaseRun gives a leased run back unfinished (shutdown), so that another worker claims it at once. Its
 	// next attempt doesn't count against Claim.MaxAttempts.
 	ReleaseRun(ctx context.Context, l Lease) error
 	// RequestCancel cancels: a pending run ends (interrupt) or is removed (rollback) at once, a running one is
-	// marked. It returns the run as it is then; a finished run is left alone.
+	// marked. It returns the run as it is then; a finished run is left alone. What the end of a marked run supersedes
+	// or reopens is audited as of the actor who marked it, here or by a strategy of AdmitRun; the one whose action stays.
 	RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run Run, told []Entry, err error)
 	// Rollback removes a leased run instead of ending it, its log and checkpoints, and recomputes head and
 	// status of the thread. Questions that it answered wait again; numbers that it used are not given again.
@@ -93,7 +96,8 @@ type Commit struct {
 	Checkpoints []agent.CheckpointRecord
 	Tasks       []agent.TaskRecord
 	Steps       []agent.StepRecord
-	// Reviews are drafts for the interrupts of Tasks; Audit are further entries.
+	// Reviews are drafts for the interrupts of Tasks. Audit are further entries of the run's project, behind those
+	// of reviews; RunID, ExecutionID and Actor are the run's and ActorFrom(ctx) where they are empty.
 	Reviews []ReviewDraft
 	Audit   []AuditBody
 	// Entries are log entries, deltas that waited included, in order.

@@ -13,11 +13,14 @@ type Threads interface {
 	GetThread(ctx context.Context, id string) (Thread, error)
 	// PatchThread merges metadata (shallowly) and sets what else the patch names.
 	PatchThread(ctx context.Context, id string, p ThreadPatch) (Thread, error)
-	// DeleteThread removes the thread and everything of it: runs, checkpoints, journal, log, interrupts.
+	// DeleteThread removes the thread and everything of it: runs, checkpoints, journal, log, interrupts, reviews. Its
+	// audit entries stay (see Audit); open reviews are audited as superseded before.
 	DeleteThread(ctx context.Context, id string) error
 	// CopyThread copies the row, all checkpoints, task records, blobs and lists to a new thread, with the
 	// same checkpoint ids; metadata.thread_id in the thread's and the checkpoints' metadata becomes the new id.
-	// Runs, log, answers and interrupts aren't copied.
+	// Runs, log, answers and interrupts aren't copied. But where the thread has open reviews, the copy gets its open
+	// questions, of no run and generation 1, with reviews of its own: made anew from the drafts (without ExecutionID),
+	// not claimed, with the time of the copy as their beginning, and audited as AuditRequested for CauseCopy (decisions 13).
 	CopyThread(ctx context.Context, from, to string, at time.Time) (Thread, error)
 	SearchThreads(ctx context.Context, q ThreadQuery) ([]Thread, int, error)
 	// TrimThread drops all but the newest checkpoint of each namespace (prune, strategy keep_latest), with

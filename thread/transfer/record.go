@@ -5,14 +5,19 @@ import (
 	"encoding/json"
 )
 
-// Record is one piece of a dump: exactly one field is set. Assistants, items and crons
-// come first; then each thread, from its Thread to its End: checkpoints before batches
-// of the log, those by rising position before runs, and runs before keys.
+// Record is one piece of a dump: exactly one field is set. Assistants, items, crons,
+// API keys and the audit entries of no thread that is left come first, these by rising
+// Seq; then each thread, from its Thread to its End: checkpoints before batches
+// of the log, those by rising position before runs, runs before keys, questions before
+// reviews, and its audit entries by rising ThreadSeq. All audit entries are sealed: a
+// source seals what waits before it dumps.
 // Times are microseconds since the epoch, 0 for none.
 type Record struct {
 	Assistant *Assistant `json:"assistant,omitempty"`
 	Item      *Item      `json:"item,omitempty"`
 	Cron      *Cron      `json:"cron,omitempty"`
+	APIKey    *APIKey    `json:"api_key,omitempty"`
+	Audit     *Audit     `json:"audit,omitempty"`
 
 	Thread     *Thread     `json:"thread,omitempty"`
 	Blob       *Blob       `json:"blob,omitempty"`
@@ -20,6 +25,7 @@ type Record struct {
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Task       *Task       `json:"task,omitempty"`
 	Question   *Question   `json:"question,omitempty"`
+	Review     *Review     `json:"review,omitempty"`
 	Step       *Step       `json:"step,omitempty"`
 	Log        *Log        `json:"log,omitempty"`
 	Run        *Run        `json:"run,omitempty"`
@@ -118,7 +124,8 @@ type Running struct {
 	Started       int64  `json:"started"`
 	Base          string `json:"base,omitempty"` // head and status at rest when it was claimed
 	BaseRest      string `json:"base_rest"`
-	StartSeq      int64  `json:"start_seq"` // what its last owner started with
+	CancelledBy   Raw    `json:"cancelled_by,omitempty"` // thread.Actor, JSON
+	StartSeq      int64  `json:"start_seq"`              // what its last owner started with
 	StartPos      int64  `json:"start_pos"`
 	LogFrom       int64  `json:"log_from"`
 	Owed          []Owed `json:"owed,omitempty"`
@@ -282,6 +289,8 @@ type Run struct {
 	Strategy    string   `json:"strategy,omitempty"`
 	Resumes     []string `json:"resumes,omitempty"`
 	Principal   string   `json:"principal,omitempty"`
+	Project     string   `json:"project,omitempty"`
+	Workspace   string   `json:"workspace,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
 }
 
@@ -300,6 +309,10 @@ type Delivery struct {
 	Attempt int64  `json:"attempt,omitempty"`
 	Due     int64  `json:"due"`
 	Error   string `json:"error,omitempty"`
+
+	Event     string `json:"event,omitempty"`
+	Interrupt string `json:"interrupt,omitempty"`
+	Dead      bool   `json:"dead,omitempty"`
 }
 
 // End ends a thread.
@@ -317,6 +330,8 @@ type runDoc struct {
 	Resumes   []string        `json:"resumes,omitempty"`
 	Writes    bool            `json:"writes,omitempty"`
 	Principal string          `json:"principal,omitempty"`
+	Project   string          `json:"project,omitempty"`
+	Workspace string          `json:"workspace,omitempty"`
 	Warnings  []string        `json:"warnings,omitempty"`
 }
 
@@ -327,7 +342,7 @@ func (r *Run) TakeDoc(b []byte) error {
 		return err
 	}
 	r.Assistant, r.Graph, r.Metadata, r.Kwargs, r.Strategy = d.Assistant, d.Graph, Raw(d.Metadata), Raw(d.Kwargs), d.Strategy
-	r.Resumes, r.Principal, r.Warnings = d.Resumes, d.Principal, d.Warnings
+	r.Resumes, r.Principal, r.Warnings, r.Project, r.Workspace = d.Resumes, d.Principal, d.Warnings, d.Project, d.Workspace
 	r.Writes = r.Writes || d.Writes
 	return nil
 }
@@ -338,7 +353,8 @@ func (r *Run) EncodeDoc() (json.RawMessage, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(runDoc{Assistant: r.Assistant, Graph: r.Graph, Metadata: json.RawMessage(r.Metadata), Kwargs: json.RawMessage(r.Kwargs),
-		Strategy: r.Strategy, Resumes: r.Resumes, Writes: r.Writes, Principal: r.Principal, Warnings: r.Warnings})
+		Strategy: r.Strategy, Resumes: r.Resumes, Writes: r.Writes, Principal: r.Principal, Warnings: r.Warnings,
+		Project: r.Project, Workspace: r.Workspace})
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
@@ -364,6 +380,10 @@ func (r *Record) Size() int {
 		n += len(r.Log.Data)
 	case r.Run != nil:
 		n += len(r.Run.Kwargs)
+	case r.Review != nil:
+		n += len(r.Review.Draft) + len(r.Review.Comments) + len(r.Review.Outcome)
+	case r.Audit != nil:
+		n += len(r.Audit.Body)
 	}
 	return n
 }

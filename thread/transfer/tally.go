@@ -12,6 +12,7 @@ import (
 // Kinds are the kinds of records that are counted, in the order in which they are told.
 var Kinds = []string{
 	"assistants", "items", "crons", "threads", "runs", "checkpoints", "tasks", "questions", "steps", "blobs", "segments", "log batches", "keys", "deliveries",
+	"reviews", "audit entries", "API keys",
 }
 
 // Sum is what a part of a dump comes to: how many records, how large, and a digest
@@ -67,7 +68,11 @@ func (t *Tally) add(r *Record, b []byte) error {
 		}
 		t.thread = ""
 		return nil
-	case (r.Assistant == nil && r.Item == nil && r.Cron == nil) == (t.thread == ""):
+	case r.Audit != nil: // of a thread that is left, or of none
+		if r.Audit.Thread != t.thread && t.thread != "" {
+			return fmt.Errorf("transfer: an audit entry of thread %s in thread %s", r.Audit.Thread, t.thread)
+		}
+	case (r.Assistant == nil && r.Item == nil && r.Cron == nil && r.APIKey == nil) == (t.thread == ""):
 		return fmt.Errorf("transfer: a record of %s is out of place", kind)
 	}
 	if t.Sums == nil {
@@ -85,6 +90,7 @@ func (r *Record) kind() (kind string, err error) {
 	for i, set := range []bool{
 		r.Assistant != nil, r.Item != nil, r.Cron != nil, r.Thread != nil, r.Run != nil, r.Checkpoint != nil, r.Task != nil,
 		r.Question != nil, r.Step != nil, r.Blob != nil, r.Segment != nil, r.Log != nil, r.Key != nil, r.Delivery != nil,
+		r.Review != nil, r.Audit != nil, r.APIKey != nil,
 	} {
 		if set {
 			kind = Kinds[i]
