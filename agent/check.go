@@ -13,6 +13,8 @@ type ResumeRequest struct {
 	// Pending are the thread's open interrupts (all namespaces) in the order they were raised.
 	Pending []InterruptInfo
 	Command Command
+	// Trusted answers are the server's own, those of deadlines: response schemas, which are for people, don't bind them.
+	Trusted bool
 	Config  Config
 	Reader  Reader
 	Clock   Clock

@@ -26,7 +26,9 @@ func checkAnswers(req ResumeRequest) ([]Answer, error) {
 	now := req.Clock.Now()
 	for _, id := range order {
 		q := req.Pending[slices.IndexFunc(req.Pending, func(q InterruptInfo) bool { return q.ID == id })]
-		issues = append(issues, answerIssues(q, given[id])...)
+		if !req.Trusted {
+			issues = append(issues, answerIssues(q, given[id])...)
+		}
 		answers = append(answers, Answer{InterruptID: id, Value: given[id], At: now})
 	}
 	if issues != nil {

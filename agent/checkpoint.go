@@ -66,6 +66,9 @@ type InterruptInfo struct {
 	Value json.RawMessage `json:"value,omitempty"`
 	// ResponseSchema is the JSON Schema an answer must satisfy; optional.
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
+	// Expiry is the question's deadline; nil for none, and wherever it was read from a store: it is kept with the
+	// review, which may put it off, and never shown here.
+	Expiry *Expiry `json:"-"`
 }
 
 // Answer is an accepted answer to an interrupt, as the store keeps it.

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-dev/parley/agent/exactjson"
 )
 
-// InterruptOption configures Interrupt: Named, ResponseSchema, InterruptID.
+// InterruptOption configures Interrupt: Named, ResponseSchema, InterruptID, Expires.
 type InterruptOption func(*interruptOptions)
 
 type interruptOptions struct {
@@ -18,6 +18,7 @@ type interruptOptions struct {
 	schema json.RawMessage
 	given  bool // the schema is the node's own
 	id     *string
+	expiry *Expiry
 }
 
 // Interrupt asks a person and suspends the run until the answer is there; then
@@ -33,12 +34,12 @@ func Interrupt[T any](ctx Context, value any, opts ...InterruptOption) (T, error
 	if o.schema == nil {
 		o.schema = answerSchema(reflect.TypeFor[T]())
 	}
-	raw, err := ctx.task().ask(value, o)
+	answer, err := ctx.task().ask(value, o)
 	if err != nil {
 		return out, err
 	}
 	// As the response schema has read it: it knows of no other casings.
-	if err := exactjson.Unmarshal(raw, &out); err != nil {
+	if err := exactjson.Unmarshal(answer.Value, &out); err != nil {
 		return out, fmt.Errorf("agent: answer of an interrupt in node %q: %w", ctx.Node(), err)
 	}
 	return out, nil
@@ -72,15 +73,15 @@ type asks struct {
 }
 
 // ask returns the answer to a question, or suspends the task (spec/runtime.md 2.1, 2.2).
-func (c *taskContext) ask(value any, o interruptOptions) (json.RawMessage, error) {
+func (c *taskContext) ask(value any, o interruptOptions) (Answer, error) {
 	if c.loop == nil || c.exec.Ephemeral {
-		return nil, &NamedError{Name: "GraphValueError", Message: "No checkpointer set: an interrupt needs a thread that is kept."}
+		return Answer{}, &NamedError{Name: "GraphValueError", Message: "No checkpointer set: an interrupt needs a thread that is kept."}
 	}
 	var info InterruptInfo
 	if value != nil {
 		raw, err := encode(value)
 		if err != nil {
-			return nil, fmt.Errorf("agent: encode the value of an interrupt: %w", err)
+			return Answer{}, fmt.Errorf("agent: encode the value of an interrupt: %w", err)
 		}
 		info.Value = raw
 	}
@@ -91,7 +92,7 @@ func (c *taskContext) ask(value any, o interruptOptions) (json.RawMessage, error
 	a := &c.asks
 	if o.name == "" {
 		if a.waiting {
-			return nil, ErrSuspended
+			return Answer{}, ErrSuspended
 		}
 		info.ID = interruptID(c.planned.ns, a.calls)
 		a.calls++
@@ -113,16 +114,22 @@ func (c *taskContext) ask(value any, o interruptOptions) (json.RawMessage, error
 	if !answered && o.given && !isNull(info.ResponseSchema) {
 		// No answer could ever fit: better that the node fails than that it waits for good.
 		if _, err := compileResponseSchema(info.ResponseSchema); err != nil {
-			return nil, fmt.Errorf("interrupt in node %q: %w", c.Node(), err)
+			return Answer{}, fmt.Errorf("interrupt in node %q: %w", c.Node(), err)
+		}
+	}
+	if !answered {
+		var err error
+		if info.Expiry, err = o.expiry.prepare(info); err != nil {
+			return Answer{}, fmt.Errorf("interrupt in node %q: %w", c.Node(), err)
 		}
 	}
 	a.asked = append(a.asked, info)
 	if answered {
-		return answer.Value, nil
+		return answer, nil
 	}
 	a.suspended, a.waiting = true, a.waiting || o.name == ""
 	a.raised = append(a.raised, info)
-	return nil, ErrSuspended
+	return Answer{}, ErrSuspended
 }
 
 // askNested takes over the questions of a nested graph.

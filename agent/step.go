@@ -183,7 +183,7 @@ func (s *stepScope) askOutcome(key stepKey, rec journaled, result json.RawMessag
 		Result  json.RawMessage `json:"result"`
 		Message string          `json:"message"`
 	}
-	if err := json.Unmarshal(answer, &decision); err != nil {
+	if err := json.Unmarshal(answer.Value, &decision); err != nil {
 		return nil, false, fmt.Errorf("agent: decision about step %q: %w", key.name, err)
 	}
 	switch decision.Type {

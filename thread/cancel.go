@@ -42,6 +42,7 @@ func (s *Service) tell(threadID string, told []Entry) {
 
 // cancelled acts on a run that the store has marked or ended.
 func (s *Service) cancelled(run Run) {
+	s.answered(run) // questions that it asked may be dropped with it
 	if run.Status == RunRunning {
 		s.pool.cancel(run.ID, run.Cancel)
 		return

@@ -14,7 +14,7 @@ import (
 func (s *Service) execute(ctx context.Context, run Run, lease Lease) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &active{run: run, recorder: newRecorder(s, run, lease), cancel: cancel}
+	a := &active{run: run, recorder: newRecorder(s, run, lease), cancel: cancel, headers: s.pool.headers(run.ID)}
 	if !s.pool.add(a) {
 		s.release(ctx, run, lease)
 		return
@@ -61,7 +61,7 @@ func (s *Service) carryOut(ctx context.Context, a *active, lost int) (err error)
 		return err
 	}
 	r.Emit(s.started(a, cfg))
-	outcome, err := graph.Run(ctx, exec)
+	outcome, err := graph.Run(agent.WithHeaders(ctx, a.headers), exec)
 	if err == nil {
 		// A graph commits its own outcome; this only holds for one that had nothing to commit.
 		if e := r.Commit(ctx, agent.Commit{Outcome: &outcome}); !errors.Is(e, errRunEnded) {
@@ -96,7 +96,7 @@ func (s *Service) execution(ctx context.Context, a *active, cfg agent.Config) (a
 		CheckpointID:    run.Kwargs.Checkpoint,
 		InterruptBefore: nodeNames(run.Kwargs.InterruptBefore), InterruptAfter: nodeNames(run.Kwargs.InterruptAfter),
 		Ephemeral: run.Kwargs.Temporary, ExitOnly: run.Kwargs.Durability == "exit",
-		Reader: reader, Recorder: a.recorder, Items: s.items(), Clock: s.clock, IDs: newThreadIDs(s.clock, above),
+		Reader: reader, Recorder: a.recorder, Items: s.items(run.Project), Clock: s.clock, IDs: newThreadIDs(s.clock, above),
 		Panicked: func(node string, value any, stack []byte) {
 			s.log.Error("a node panicked", "run", run.ID, "thread", run.ThreadID, "node", node, "panic", value, "stack", string(stack))
 		},

@@ -31,7 +31,7 @@ func (s *Service) Start(ctx context.Context) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.loops.cancel, s.loops.running = cancel, true
 	s.pool.start(base)
-	for _, loop := range []func(context.Context){s.crons.loop, s.outbox.loop, s.retain} {
+	for _, loop := range []func(context.Context){s.crons.loop, s.outbox.loop, s.deadlines.loop, s.retain} {
 		s.loops.wg.Add(1)
 		go func() {
 			defer s.loops.wg.Done()

@@ -47,6 +47,13 @@ func newOutbox(s *Service) *outbox { return &outbox{s: s, call: make(chan struct
 // wake makes the outbox look at once.
 func (o *outbox) wake() { signal(o.call) }
 
+// wakeFor wakes the outbox if a change of the review is announced.
+func (o *outbox) wakeFor(r Review) {
+	if len(r.Notify) > 0 {
+		o.wake()
+	}
+}
+
 func (o *outbox) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		o.s.sleepUnless(ctx, o.deliverDue(ctx), o.call)
@@ -93,9 +100,12 @@ func (o *outbox) deliver(ctx context.Context, d Delivery) time.Duration {
 		return 0 // stays due for the next start
 	case err == nil:
 		err = o.s.store.FinishDelivery(ctx, d.ID)
-	case errors.As(err, &gone), d.Attempt+1 >= webhookTries:
-		o.s.log.Warn("webhook dropped", "run", d.RunID, "attempts", d.Attempt+1, "err", err)
+	case errors.As(err, &gone):
+		o.s.log.Warn("webhook dropped", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
 		err = o.s.store.FinishDelivery(ctx, d.ID)
+	case errors.Is(err, ErrMailRefused), d.Attempt+1 >= webhookTries:
+		o.s.log.Warn("webhook given up", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
+		err = o.bury(ctx, d, err)
 	default:
 		pause := min(firstRetry<<d.Attempt, longestRetry)
 		o.s.log.Info("webhook failed", "run", d.RunID, "attempt", d.Attempt+1, "retry_in", pause, "err", err)
@@ -110,14 +120,29 @@ func (o *outbox) deliver(ctx context.Context, d Delivery) time.Duration {
 	return 0
 }
 
-// send makes the payload from the run as it ended and posts it.
+// bury keeps a delivery that is tried no more as a dead letter, in stores that have those.
+func (o *outbox) bury(ctx context.Context, d Delivery, why error) error {
+	if o.s.reviews == nil {
+		return o.s.store.FinishDelivery(ctx, d.ID)
+	}
+	return o.s.reviews.FailDelivery(ctx, d.ID, why.Error())
+}
+
+// send makes the payload from the run as it ended, or the review as it is, and posts it.
 func (o *outbox) send(ctx context.Context, d Delivery) error {
-	body, err := o.s.webhookBody(ctx, d)
+	ctx, cancel := context.WithTimeout(ctx, webhookTimeout)
+	defer cancel()
+	if strings.HasPrefix(d.URL, mailto) {
+		return o.s.mailNotice(ctx, d)
+	}
+	payload := o.s.webhookBody
+	if d.Event != "" {
+		payload = o.s.noticeBody
+	}
+	body, err := payload(ctx, d)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, webhookTimeout)
-	defer cancel()
 	if strings.HasPrefix(d.URL, "/") {
 		if o.s.opts.DeliverLocal == nil {
 			return fmt.Errorf("no routes of our own to deliver %s to", d.URL)

@@ -30,6 +30,8 @@ type pool struct {
 	// calls counts wakes, so that a worker which found nothing sees one that came meanwhile.
 	calls   uint64
 	running map[string]*active
+	// custom are the custom headers of runs that this process admitted and hasn't begun.
+	custom map[string]map[string]string
 	// idle is closed once nothing runs any more; nil unless somebody waits for that.
 	idle chan struct{}
 	ctx  context.Context
@@ -45,11 +47,12 @@ type active struct {
 	run      Run
 	recorder *recorder
 	cancel   context.CancelCauseFunc
+	headers  map[string]string // custom ones, of the request
 }
 
 func newPool(s *Service) *pool {
 	return &pool{
-		s: s, limit: s.opts.Workers, running: map[string]*active{},
+		s: s, limit: s.opts.Workers, running: map[string]*active{}, custom: map[string]map[string]string{},
 		alarm: make(chan struct{}, 1), beat: make(chan struct{}, 1),
 	}
 }

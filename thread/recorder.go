@@ -64,6 +64,7 @@ type recorder struct {
 	encoding sync.Mutex
 	encoder  agent.CheckpointEncoder
 	known    map[string]*agent.Checkpoint // stored checkpoints that the next ones grow from, by id
+	first    *Run                         // of the run's execution, once it was looked for
 }
 
 // pendingCommit is a commit that waits for the writer.
@@ -102,6 +103,9 @@ func (r *recorder) Emit(events ...agent.Event) {
 // Commit implements agent.Recorder.
 func (r *recorder) Commit(ctx context.Context, c agent.Commit) error {
 	p, err := r.encode(c)
+	if err == nil {
+		p.commit.Reviews, err = r.drafts(context.WithoutCancel(ctx), c.Tasks)
+	}
 	if err != nil {
 		r.fail(err)
 		return err
@@ -161,6 +165,7 @@ func (r *recorder) encode(c agent.Commit) (*pendingCommit, error) {
 			return nil, fmt.Errorf("encode checkpoint %s: %w", cp.ID, err)
 		}
 		record.RunID = r.run.ID
+		p.commit.Audit = append(p.commit.Audit, r.executed(cp, r.known[cp.ParentID])...)
 		p.commit.Checkpoints = append(p.commit.Checkpoints, record)
 		p.root = p.root || cp.NS == ""
 		delete(r.known, cp.ParentID)
@@ -307,6 +312,7 @@ func (r *recorder) write(ctx context.Context) {
 		}
 		r.s.tell(r.run.ThreadID, told)
 		for _, c := range commits {
+			r.s.asked(r.run, c.commit.Reviews)
 			c.done <- r.afterCommit(c)
 		}
 		r.extend(ctx)

@@ -18,17 +18,43 @@ const firstStorePause = 20 * time.Millisecond
 
 // store writes commits and entries as one transition; entries alone as a batch.
 // It returns what the log got beside the entries.
-func (r *recorder) store(ctx context.Context, lease Lease, id string, commits []*pendingCommit, entries []Entry) ([]Entry, error) {
+func (r *recorder) store(ctx context.Context, lease Lease, id string, commits []*pendingCommit, entries []Entry) (told []Entry, err error) {
 	stored := storedEntries(entries)
+	err = persistently(ctx, func() error {
+		told, err = r.storeOnce(ctx, lease, joined(id, commits, stored), commits)
+		return err
+	})
+	return told, err
+}
+
+// persistently tries again while the store has a passing fault.
+func persistently(ctx context.Context, try func() error) error {
 	pause := firstStorePause
-	for try := 1; ; try++ {
-		told, err := r.storeOnce(ctx, lease, joined(id, commits, stored), commits)
-		if err == nil || try == storeTries || permanent(err) {
-			return told, err
+	for n := 1; ; n++ {
+		err := try()
+		if err == nil || n == storeTries || permanent(err) {
+			return err
 		}
 		_ = SystemClock{}.Sleep(ctx, pause)
 		pause *= 2
 	}
+}
+
+// drafts makes the drafts of the questions that tasks ask.
+func (r *recorder) drafts(ctx context.Context, tasks []agent.TaskRecord) ([]ReviewDraft, error) {
+	if r.s.reviews == nil || !asks(tasks) {
+		return nil, nil
+	}
+	r.encoding.Lock()
+	defer r.encoding.Unlock()
+	if r.first == nil {
+		first, err := r.s.firstRun(ctx, r.run)
+		if err != nil {
+			return nil, err
+		}
+		r.first = &first
+	}
+	return drafts(r.run, *r.first, tasks, r.s.opts.Notify), nil
 }
 
 // storeOnce picks the transition: events alone are a batch of the log; a
@@ -51,6 +77,8 @@ func joined(id string, commits []*pendingCommit, entries []Entry) Commit {
 		all.Checkpoints = append(all.Checkpoints, c.commit.Checkpoints...)
 		all.Tasks = append(all.Tasks, c.commit.Tasks...)
 		all.Steps = append(all.Steps, c.commit.Steps...)
+		all.Reviews = append(all.Reviews, c.commit.Reviews...)
+		all.Audit = append(all.Audit, c.commit.Audit...)
 		if c.commit.Finish != nil {
 			all.Finish = c.commit.Finish
 		}

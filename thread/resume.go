@@ -30,7 +30,11 @@ func (s *Service) admitResume(ctx context.Context, d *draft) (Admitted, error) {
 		if err != nil {
 			return s.refused(ctx, d, err)
 		}
-		admitted, err := s.submit(ctx, d, s.resumeAdmission(d, head, plan))
+		reviews, err := s.reviewed(ctx, d, plan.Answers)
+		if err != nil {
+			return Admitted{}, err
+		}
+		admitted, err := s.submit(ctx, d, s.resumeAdmission(ctx, d, head, plan, reviews))
 		if !errors.Is(err, ErrConflict) {
 			return admitted, notFound(err, "thread", d.thread.ID)
 		}
@@ -39,7 +43,7 @@ func (s *Service) admitResume(ctx context.Context, d *draft) (Admitted, error) {
 }
 
 // resumeAdmission is what the store is asked for a run with answers.
-func (s *Service) resumeAdmission(d *draft, head *agent.Tuple, plan *agent.ResumePlan) Admission {
+func (s *Service) resumeAdmission(ctx context.Context, d *draft, head *agent.Tuple, plan *agent.ResumePlan, reviews []*Review) Admission {
 	d.run.Warnings = plan.Warnings
 	d.run.Resumes = nil
 	for i := range plan.Answers {
@@ -52,6 +56,8 @@ func (s *Service) resumeAdmission(d *draft, head *agent.Tuple, plan *agent.Resum
 		ExpectGeneration: d.thread.Generation,
 		Answers:          plan.Answers, Writes: plan.Writes,
 		Fingerprint: answersFingerprint(d.request.Principal, plan.Answers),
+		Outcomes:    outcomes(ctx, d, plan.Answers, reviews),
+		Expired:     d.request.expired, RespectClaims: d.request.respectClaims,
 	}
 	if head != nil {
 		a.Resume.ExpectHead = head.Checkpoint.ID
@@ -89,7 +95,7 @@ func (s *Service) resumeRequest(d *draft, head *agent.Tuple, pending []agent.Int
 		above = head.Checkpoint.ID
 	}
 	return agent.ResumeRequest{
-		ThreadID: d.thread.ID, Head: head, Pending: pending, Command: *d.command, Config: d.config,
+		ThreadID: d.thread.ID, Head: head, Pending: pending, Command: *d.command, Trusted: d.request.expired, Config: d.config,
 		Reader: s.reader(d.thread.ID), Clock: s.clock, IDs: newThreadIDs(s.clock, above),
 	}
 }
@@ -232,10 +238,12 @@ func (s *Service) openQuestions(ctx context.Context, d *draft, head *agent.Tuple
 		return copiedQuestions(head), nil
 	}
 	if len(open) > 0 && d.resumes() {
+		d.open = open
 		asking, err := s.store.GetRun(ctx, d.thread.ID, open[0].RunID)
 		switch {
 		case err == nil:
 			d.run.ExecutionID = asking.ExecutionID
+			d.run.Project, d.run.Workspace = asking.Project, asking.Workspace
 		case !errors.Is(err, ErrNotFound): // a removed run has no execution to go on with
 			return nil, err
 		}

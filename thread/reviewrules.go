@@ -17,6 +17,7 @@ func NewReview(q OpenInterrupt, d ReviewDraft, now time.Time) Review {
 	if d.Workspace == "" {
 		d.Workspace = DefaultWorkspace
 	}
+	d.InterruptID = ""
 	r := Review{ReviewDraft: d, Status: ReviewPending, CreatedAt: now, UpdatedAt: now, Version: 1}
 	if d.Expiry != nil && d.Expiry.After > 0 {
 		r.ExpiresAt = now.Add(d.Expiry.After)

@@ -129,4 +129,5 @@ func (w *waiters) end(runID string) {
 func (s *Service) ended(threadID, runID string) {
 	s.publish.RunEnded(threadID, runID)
 	s.waiters.end(runID)
+	s.pool.headers(runID) // it may never have begun
 }

@@ -60,6 +60,17 @@ type Options struct {
 	WebhookAllow func(url string) error
 	// HTTPClient sends webhooks. Default: a client with a timeout of 10 s.
 	HTTPClient *http.Client
+	// MayDecide, when set, is asked about every answer to a question that has a review, whatever API it comes
+	// by, and about claims and longer deadlines; an error refuses it, with its text. It isn't asked about
+	// deadlines. Default: all may.
+	MayDecide func(ctx context.Context, a Actor, r Review) error
+	// Notify lists where each change of a review is announced: webhooks, by their URL, and, with a Mailer,
+	// people, by mailto:name@example.org. Default: nowhere.
+	Notify []string
+	// PublicURL is where people reach the server; links in announcements begin with it. Default: no links.
+	PublicURL string
+	// Mailer sends the announcements to people. Default: nil, mailto: addresses of Notify are refused.
+	Mailer Mailer
 	// CacheBytes bounds the decoded checkpoints and lists kept in memory. Default: 64 MiB.
 	CacheBytes int
 }
@@ -96,7 +107,10 @@ type Service struct {
 	loops   loops
 	outbox  *outbox
 	crons   *crons
-	shared  Subscription // nil unless other processes work on the store, too
+	// reviews is the part of the store that keeps reviews; nil when it keeps none. deadlines watches those of reviews.
+	reviews   ReviewStore
+	deadlines *deadlines
+	shared    Subscription // nil unless other processes work on the store, too
 	// admission guards resumes of one thread against each other within this process.
 	admission keyedMutex
 }
@@ -112,6 +126,9 @@ func NewService(o Options) (*Service, error) {
 	default:
 		return nil, fmt.Errorf("thread: OnInputWhileInterrupted is %q, want restart or error", o.OnInputWhileInterrupted)
 	}
+	if err := checkNotify(o); err != nil {
+		return nil, err
+	}
 	o = withDefaults(o)
 	s := &Service{
 		opts: o, store: o.Store, publish: o.Publisher, log: o.Logger, clock: o.Clock,
@@ -125,6 +142,8 @@ func NewService(o Options) (*Service, error) {
 	s.pool = newPool(s)
 	s.outbox = newOutbox(s)
 	s.crons = newCrons(s)
+	s.reviews, _ = o.Store.(ReviewStore)
+	s.deadlines = newDeadlines(s)
 	s.subscribe()
 	return s, nil
 }

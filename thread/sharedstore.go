@@ -87,6 +87,7 @@ func (u subscriber) RunEnded(threadID, runID string) { u.s.ended(threadID, runID
 // RunChanged implements Subscriber.
 func (u subscriber) RunChanged(threadID, runID string) {
 	u.s.waiters.end(runID) // who waits looks at the row
+	u.s.pool.headers(runID)
 	if p, ok := u.s.publish.(interface{ RunChanged(string) }); ok {
 		p.RunChanged(threadID)
 	}

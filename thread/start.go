@@ -55,6 +55,15 @@ type StartRun struct {
 	// ExpectGeneration, when above 0, is the generation of the suspension that the
 	// reviewer saw; a resume of another one is refused with ErrConflict.
 	ExpectGeneration int64
+	// Project and Workspace scope the run; default: those of the execution that it goes on with, else DefaultProject and
+	// DefaultWorkspace.
+	Project, Workspace string
+	// CustomHeaders are what agent.Header gives this run. They are kept in memory only, and lost if another
+	// process than this one carries the run out.
+	CustomHeaders map[string]string
+
+	// respectClaims and expired: see ResumeAdmission.
+	respectClaims, expired bool
 }
 
 // LangsmithTracer is copied to configurable for graphs that report to a tracer.
@@ -96,10 +105,16 @@ func (s *Service) StartRun(ctx context.Context, r StartRun) (Started, error) {
 		}
 	}
 	if err != nil {
+		if d.resumes() {
+			s.auditRefusal(ctx, d, err)
+		}
 		return Started{}, err
 	}
 	if !admitted.Repeat {
 		s.admitted(admitted)
+		if d.resumes() || d.thread.Status == Interrupted {
+			s.answered(d.run)
+		}
 	}
 	return Started{Run: admitted.Run, Repeat: admitted.Repeat}, nil
 }
@@ -116,6 +131,8 @@ type draft struct {
 	effective effective
 	run       Run
 	config    agent.Config
+	// open are the thread's open questions, when the run answers some.
+	open []OpenInterrupt
 }
 
 // resumes reports whether the run answers interrupts. A plain null beside an update is no answer.
@@ -237,7 +254,7 @@ func (s *Service) rowOf(d *draft, runID string) Run {
 		ID: runID, ThreadID: d.thread.ID, AssistantID: d.assistant.ID, GraphID: d.assistant.GraphID,
 		ExecutionID: runID, Status: RunPending, Metadata: d.effective.Metadata, Strategy: r.MultitaskStrategy,
 		CreatedAt: now, UpdatedAt: now, NotBefore: now.Add(Span(r.AfterSeconds, time.Second)),
-		BaseCheckpoint: d.thread.Head, Principal: r.Principal,
+		BaseCheckpoint: d.thread.Head, Principal: r.Principal, Project: r.Project, Workspace: r.Workspace,
 		Kwargs: RunKwargs{
 			Input: input, Command: r.Command, Config: d.effective.json(), Context: d.effective.Context,
 			StreamMode: r.StreamMode, InterruptBefore: r.InterruptBefore, InterruptAfter: r.InterruptAfter,
@@ -271,7 +288,11 @@ func (s *Service) submit(ctx context.Context, d *draft, a Admission) (Admitted, 
 	if d.request.AfterSeconds == 0 && d.thread.Status != Busy {
 		a.Claim = s.pool.offer()
 	}
+	s.pool.keepHeaders(a.Run.ID, d.request.CustomHeaders) // before another worker can find the run
 	admitted, err := s.store.AdmitRun(ctx, a)
+	if err != nil && !errors.Is(err, ErrUnconfirmed) || admitted.Repeat {
+		s.pool.headers(a.Run.ID)
+	}
 	switch {
 	case a.Claim == nil:
 	case (err == nil || errors.Is(err, ErrUnconfirmed)) && admitted.Lease != nil:

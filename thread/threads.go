@@ -131,8 +131,12 @@ func (s *Service) DeleteThread(ctx context.Context, id string) error {
 			s.cancelled(after)
 		}
 	}
+	newest, noRuns := s.store.NewestRun(ctx, id)
 	if err := s.store.DeleteThread(ctx, id); err != nil {
 		return notFound(err, "thread", id)
+	}
+	if noRuns == nil {
+		s.answered(newest)
 	}
 	s.cache.forget(id)
 	for _, run := range inflight {

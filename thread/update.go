@@ -124,6 +124,9 @@ func (s *Service) storeEdit(ctx context.Context, t Thread, ns, head string, resu
 	if len(entries) > 0 {
 		s.publish.Publish(t.ID, entries)
 	}
+	if t.Status == Interrupted {
+		s.dropped(ctx, t.ID)
+	}
 	return nil
 }
 
