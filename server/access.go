@@ -1,47 +1,134 @@
 package server
 
 import (
+	"net/http"
+	"strings"
+
 	"github.com/labstack/echo/v4"
 
 	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/thread"
 )
 
-// authenticate finds the user of each request; /info is open to all (spec/rest-api.md 1.10), and so are the probes.
+// authenticate finds the user of a request to one of the deployment's own routes.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := c.Request()
-		switch r.URL.Path {
-		case "/info", livePath, readyPath:
+		if !s.isCustom(c) || s.opts.PublicRoutes { // the built-in routes ask themselves
 			return next(c)
 		}
-		if s.opts.PublicRoutes && s.isCustom(c) {
-			return next(c)
-		}
-		u, err := s.opts.Auth.User(r)
-		if err != nil {
+		if err := s.identify(c); err != nil {
 			return err
-		}
-		if u != nil {
-			c.SetRequest(r.WithContext(auth.WithUser(r.Context(), u)))
 		}
 		return next(c)
 	}
+}
+
+// admitted lets those pass to a built-in route who may use it.
+func (s *Server) admitted(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		class := s.classOf(c)
+		if class == forNobody {
+			return errNoClass
+		}
+		if class == forEverybody {
+			return next(c)
+		}
+		if err := s.identify(c); err != nil {
+			return err
+		}
+		u := auth.UserFrom(c.Request().Context())
+		if project := c.Param("project_id"); project != "" {
+			if err := seesProject(u, project, c.Param("workspace_id")); err != nil {
+				return err
+			}
+		} else if u.Unruled() {
+			return next(c) // the hooks' authorisers are asked by each route
+		}
+		if err := mayUse(u, class); err != nil {
+			return err
+		}
+		return next(c)
+	}
+}
+
+// identify puts the user of a request into its context.
+func (s *Server) identify(c echo.Context) error {
+	r := c.Request()
+	var u *auth.User
+	var err error
+	if s.opts.Auth != nil {
+		u, err = s.opts.Auth.User(r)
+	} else {
+		u, err = s.identity.user(r)
+	}
+	if err != nil {
+		return err
+	}
+	if u != nil {
+		ctx := thread.WithActor(auth.WithUser(r.Context(), u), u.Actor())
+		c.SetRequest(r.WithContext(ctx))
+	}
+	return nil
+}
+
+// seesProject refuses who can't see a project: to them there is none.
+func seesProject(u *auth.User, project, workspace string) error {
+	switch {
+	case u.Unruled() && u != nil:
+		return &auth.Error{Status: http.StatusForbidden, Code: "no_role", Message: "You have no role in any project"}
+	case u == nil:
+		u = &auth.User{} // a server without an authenticator
+	}
+	if workspace == "" {
+		workspace = u.Workspace
+	}
+	if !u.Sees(project, workspace) {
+		return &thread.NotFoundError{Kind: "project", ID: project}
+	}
+	return nil
+}
+
+// mayUse refuses who has none of the roles that a class asks for.
+func mayUse(u *auth.User, class class) error {
+	if class == forNobody {
+		return errNoClass
+	}
+	needs := class.needs()
+	if u.Unruled() || len(needs) == 0 {
+		return nil
+	}
+	for _, role := range needs {
+		if u.Roles.Has(role) {
+			return nil
+		}
+	}
+	return &auth.Error{
+		Status: http.StatusForbidden, Code: "missing_role", Message: "This needs the role " + strings.Join(needs, " or "),
+	}
+}
+
+// mayStart refuses runs that a caller's roles don't cover: new ones are for operators,
+// answers for reviewers; of what, thread.Options.MayDecide knows.
+func mayStart(u *auth.User, r *thread.StartRun) error {
+	if r.Answers() {
+		return mayUse(u, forReviewers)
+	}
+	return mayUse(u, forOperators)
 }
 
 // allow asks the authorisers about an event, whose value fill describes. It
 // returns their filter and the value as they left it; nil for both when nobody
 // is to be asked.
 func (s *Server) allow(c echo.Context, resource, action string, fill func(v auth.Value)) (auth.Filter, auth.Value, error) {
-	u := auth.UserFrom(c.Request().Context())
-	if s.opts.Auth == nil || u == nil {
+	u := knownUser(c)
+	if u == nil {
 		return nil, nil, nil
 	}
 	e := &auth.Event{Resource: resource, Action: action, User: u, Value: auth.Value{}}
 	if fill != nil {
 		fill(e.Value)
 	}
-	f, err := s.opts.Auth.Authorize(c.Request().Context(), e)
+	f, err := s.hooks.Authorize(c.Request().Context(), e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,6 +172,24 @@ func (s *Server) assistant(c echo.Context, action, idOrGraph string) (thread.Ass
 // principal names who makes the request; "" when nobody was authenticated.
 func principal(c echo.Context) string {
 	if u := auth.UserFrom(c.Request().Context()); u != nil {
+		return u.Identity
+	}
+	return ""
+}
+
+// knownUser is the user of a request, unless they need not say who they are: then
+// agents get none, as on a server without auth.
+func knownUser(c echo.Context) *auth.User {
+	u := auth.UserFrom(c.Request().Context())
+	if u == nil || u.Kind == auth.KindAnonymous {
+		return nil
+	}
+	return u
+}
+
+// cronUser names whose cron it is, for clients and for its runs.
+func cronUser(c echo.Context) string {
+	if u := knownUser(c); u != nil {
 		return u.Identity
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -104,6 +105,9 @@ func (s *Server) command(c echo.Context, threadID string, cmd commandRequest) (c
 	}[cmd.Method]
 	if !ok {
 		return refusal(cmd.ID, refuse(codeUnknown, "Unknown protocol command: "+cmd.Method)), nil
+	}
+	if err := mayUse(auth.UserFrom(c.Request().Context()), commandClasses[cmd.Method]); err != nil {
+		return commandReply{}, err
 	}
 	// The barrier is read before the command acts: it lies at or above every older
 	// interrupt and below those of the run that the command starts (M-17).

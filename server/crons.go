@@ -28,7 +28,7 @@ func (s *Server) createCron(c echo.Context) error {
 		return err
 	}
 	f.require("assistant_id", "schedule")
-	cron := thread.Cron{ThreadID: threadID, Enabled: true, UserID: principal(c), Metadata: f.keyed("metadata")}
+	cron := thread.Cron{ThreadID: threadID, Enabled: true, UserID: cronUser(c), Metadata: f.keyed("metadata")}
 	change := cronChange(f)
 	if _, err := runFields(f); err != nil {
 		return err

@@ -95,6 +95,7 @@ func TestConnectionHeaderIsForHTTP1Only(t *testing.T) {
 		} {
 			r := httptest.NewRequest(request[0], request[1], strings.NewReader(request[2]))
 			r.ProtoMajor, r.ProtoMinor = major, 0
+			r.RemoteAddr, r.Host = "127.0.0.1:1", "localhost"
 			w := httptest.NewRecorder()
 			s.Handler().ServeHTTP(w, r)
 			require.Equal(t, http.StatusOK, w.Code)

@@ -63,6 +63,21 @@ func (s *Server) allowItems(c echo.Context, action, key string, ns []string, fil
 	return filter, ns, nil
 }
 
+// unscopedLabels is a stored namespace as the user knows it, without their project's label.
+func unscopedLabels(c echo.Context, ns []string) []string {
+	u := knownUser(c)
+	if u.Unruled() {
+		return ns
+	}
+	return thread.UnscopedNamespace(u.Project, ns)
+}
+
+// unscoped is a stored item as the user knows it.
+func unscoped(c echo.Context, it agent.Item) agent.Item {
+	it.Namespace = unscopedLabels(c, it.Namespace)
+	return it
+}
+
 // matchItem reports whether an item passes an auth filter: its value with namespace and key.
 func matchItem(f auth.Filter, it agent.Item) bool {
 	if len(f) == 0 {
@@ -139,7 +154,7 @@ func (s *Server) getItem(c echo.Context) error {
 			return err
 		}
 	}
-	return writeJSON(c, http.StatusOK, itemJSON(it))
+	return writeJSON(c, http.StatusOK, itemJSON(unscoped(c, it)))
 }
 
 // queryNamespace reads a namespace whose labels are joined by periods.
@@ -217,7 +232,7 @@ func (s *Server) searchItems(c echo.Context) error {
 	}
 	out := make([]json.RawMessage, len(items))
 	for i, it := range items {
-		out[i] = itemJSON(it)
+		out[i] = itemJSON(unscoped(c, it))
 	}
 	return writeJSON(c, http.StatusOK, (&object{}).raw("items", list(out)).done())
 }
@@ -244,9 +259,16 @@ func (s *Server) listNamespaces(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	label := len(unscopedLabels(c, []string{""})) == 0 // the project's, which clients don't see
+	if label && q.MaxDepth > 0 {
+		q.MaxDepth++
+	}
 	names, err := s.svc.Store().ItemNamespaces(c.Request().Context(), q)
 	if err != nil {
 		return err
+	}
+	for i := range names {
+		names[i] = unscopedLabels(c, names[i])
 	}
 	return writeJSON(c, http.StatusOK, map[string][][]string{"namespaces": orEmpty(names)})
 }

@@ -53,8 +53,10 @@ type Options struct {
 	// Limits bound requests.
 	Limits Limits
 
-	// Auth decides who may do what. Nil: everything is allowed.
+	// Auth decides who may do what. Nil: Identity does.
 	Auth *auth.Hooks
+	// Identity says how callers say who they are, without Auth.
+	Identity Identity
 	// Routes registers routes of the deployment. They are consulted before the
 	// built-in ones, and middleware added with Use wraps those, too.
 	Routes func(e *echo.Echo)

@@ -115,19 +115,16 @@ func (s *Server) router() *echo.Echo {
 	}
 	if s.opts.Routes == nil {
 		api.Use(s.opts.Middleware...)
-		if s.opts.Auth != nil {
-			api.Use(s.authenticate)
-		}
-		api.Use(s.actor)
+	}
+	api.Use(s.admitted, s.actor)
+	s.register(api)
+	if s.opts.Routes == nil {
 		return api
 	}
 	outer := s.newEcho()
 	outer.Use(s.opts.Middleware...)
 	s.opts.Routes(outer)
-	if s.opts.Auth != nil {
-		outer.Use(s.authenticate)
-	}
-	outer.Use(s.actor)
+	outer.Use(s.authenticate, s.actor)
 	taken := map[string]bool{}
 	for _, r := range outer.Routes() {
 		if r.Path == rest {
@@ -147,6 +144,14 @@ func (s *Server) router() *echo.Echo {
 	}
 	s.custom = outer
 	return outer
+}
+
+// register remembers which routes there are, so that none goes without a class.
+func (s *Server) register(api *echo.Echo) {
+	s.registered = map[string]bool{}
+	for _, r := range api.Routes() {
+		s.registered[r.Method+" "+r.Path] = true
+	}
 }
 
 // isCustom reports whether a request goes to one of the deployment's own routes.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -146,7 +145,7 @@ func fromRequest(c echo.Context, r *thread.StartRun) {
 	r.Headers = configurableHeaders(h)
 	r.Principal = principal(c)
 	r.Config = withoutUser(r.Config)
-	if u := auth.UserFrom(c.Request().Context()); u != nil {
+	if u := knownUser(c); u != nil {
 		r.AuthUser = encode(u)
 	}
 }

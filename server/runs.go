@@ -38,6 +38,9 @@ func (s *Server) start(c echo.Context, threadID string) (thread.Started, error) 
 func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thread.Started, error) {
 	r.ThreadID = threadID
 	fromRequest(c, &r)
+	if err := mayStart(auth.UserFrom(c.Request().Context()), &r); err != nil {
+		return thread.Started{}, err
+	}
 	filter, value, err := s.allow(c, "threads", "create_run", func(v auth.Value) {
 		v["thread_id"], v["assistant_id"], v["metadata"] = encode(nullable(threadID)), encode(r.AssistantID), metadataOf(r.Metadata)
 		v["multitask_strategy"], v["after_seconds"] = encode(r.MultitaskStrategy), encode(r.AfterSeconds)
@@ -50,9 +53,9 @@ func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thre
 	if err != nil {
 		return thread.Started{}, err
 	}
-	r.ThreadMetadata = added(r.Metadata, metadataFrom(value, r.Metadata))
+	r.ThreadMetadata = added(r.Metadata, metadataFrom(value, r.Metadata), filter, auth.UserFrom(c.Request().Context()).Unruled())
 	r.Metadata, r.Filter = metadataFrom(value, r.Metadata), filter
-	if s.opts.Auth != nil { // else StartRun finds out itself
+	if value != nil { // else StartRun finds out itself
 		if _, err := s.runAssistant(c, r.AssistantID); err != nil {
 			return thread.Started{}, err
 		}
@@ -64,11 +67,15 @@ func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thre
 	return started, nil
 }
 
-// added returns what an authoriser set in the metadata: it marks the thread, too, if the run creates one.
-func added(before, after thread.Metadata) thread.Metadata {
+// added returns what an authoriser set in the metadata: it marks the thread, too, if the
+// run creates one. What the request said the same is told by the filter, which wants it, and
+// the marks of projects are always set.
+func added(before, after thread.Metadata, filter auth.Filter, unruled bool) thread.Metadata {
 	out := thread.Metadata{}
 	for k, v := range after {
-		if old, ok := before[k]; !ok || !bytes.Equal(old, v) {
+		old, ok := before[k]
+		_, wanted := filter[k]
+		if wanted || !ok || !bytes.Equal(old, v) || !unruled && (k == thread.ProjectKey || k == thread.WorkspaceKey) {
 			out[k] = v
 		}
 	}
@@ -102,7 +109,7 @@ func (s *Server) runAssistant(c echo.Context, idOrGraph string) (thread.Assistan
 	if err != nil {
 		return a, runError(err, idOrGraph)
 	}
-	if string(a.Metadata["created_by"]) == `"system"` {
+	if isSystem(a) {
 		return a, nil
 	}
 	filter, _, err := s.allow(c, "assistants", "read", func(v auth.Value) { v["assistant_id"] = encode(a.ID) })
@@ -114,6 +121,9 @@ func (s *Server) runAssistant(c echo.Context, idOrGraph string) (thread.Assistan
 	}
 	return a, nil
 }
+
+// isSystem reports whether an assistant is one of those that the server itself makes, for each agent.
+func isSystem(a thread.Assistant) bool { return string(a.Metadata["created_by"]) == `"system"` }
 
 // locate sets Content-Location, from which clients learn the run's id; nothing may follow it.
 func locate(c echo.Context, r thread.Run) {

@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/server/feeds"
 	"github.com/parley-dev/parley/stream"
 	"github.com/parley-dev/parley/thread"
@@ -25,22 +26,25 @@ import (
 
 // Server serves agents over HTTP.
 type Server struct {
-	opts    Options
-	limits  Limits
-	log     *slog.Logger
-	version string
-	svc     *thread.Service
-	hub     *stream.Hub
-	runs    *feeds.Feed // hints of runs that started or ended
-	store   thread.Store
-	ip      echo.IPExtractor
-	custom  *echo.Echo // nil without Options.Routes
-	handler http.Handler
-	http    *http.Server
-	bundles bundles
-	metrics metrics
-	cors    *cors
-	sockets sockets
+	opts       Options
+	limits     Limits
+	log        *slog.Logger
+	version    string
+	svc        *thread.Service
+	hub        *stream.Hub
+	runs       *feeds.Feed // hints of runs that started or ended
+	store      thread.Store
+	ip         echo.IPExtractor
+	custom     *echo.Echo      // nil without Options.Routes
+	hooks      *auth.Hooks     // the deployment's, or those that keep projects apart
+	identity   *identity       // nil with the deployment's hooks
+	registered map[string]bool // the built-in routes by method and path
+	handler    http.Handler
+	http       *http.Server
+	bundles    bundles
+	metrics    metrics
+	cors       *cors
+	sockets    sockets
 
 	mcpHandler http.Handler // nil without Options.MCP
 	mcpEcho    *echo.Echo   // makes contexts for calls that outlive their request
@@ -82,6 +86,9 @@ func New(o Options) (*Server, error) {
 	}
 	if s.store, err = openStore(o); err != nil {
 		return nil, err
+	}
+	if err := s.secure(); err != nil {
+		return nil, errors.Join(err, s.store.Close())
 	}
 	s.hub = stream.NewHub(stream.HubOptions{})
 	s.runs = feeds.New(feeds.Options{})
@@ -187,7 +194,7 @@ func (s *Server) Start(ctx context.Context) error {
 
 // Serve answers requests on l until Shutdown; it returns nil then.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.Start(context.Background()); err != nil {
+	if err := errors.Join(s.mayListen(l.Addr()), s.Start(context.Background())); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -101,7 +101,7 @@ func (s *Server) updateState(c echo.Context) error {
 		return err
 	}
 	u.Metadata, u.Headers = metadataFrom(value, nil), configurableHeaders(c.Request().Header)
-	if user := auth.UserFrom(c.Request().Context()); user != nil {
+	if user := knownUser(c); user != nil {
 		u.AuthUser = encode(user)
 	}
 	ctx := c.Request().Context()

@@ -24,10 +24,46 @@ func (m Metadata) Contains(want Metadata) bool {
 // holds all of them; of several operators each must hold
 // (spec/rest-api.md 1.10). A missing key fails, and so does an unknown
 // operator: a filter that isn't understood lets nothing through.
+// Beyond that: {"$ne": v} and {"$absent": true} accept a missing key, {"$unscoped": true}
+// wants a namespace of the default project, and the key $or holds filters one of which must match.
 func (f Filter) Matches(m Metadata) bool {
 	for k, raw := range f {
+		if k == "$or" {
+			if !matchesOne(raw, m) {
+				return false
+			}
+			continue
+		}
 		have, ok := m[k]
-		if !ok || !passes(decode(have), decode(raw)) {
+		if !ok && !passesAbsent(decode(raw)) || ok && !passes(decode(have), decode(raw)) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchesOne reports whether one of a list of filters matches.
+func matchesOne(raw json.RawMessage, m Metadata) bool {
+	var list []Filter
+	if json.Unmarshal(raw, &list) != nil {
+		return false
+	}
+	for _, f := range list {
+		if len(f) > 0 && f.Matches(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// passesAbsent reports whether a condition holds of a key that isn't there.
+func passesAbsent(want any) bool {
+	ops, ok := want.(map[string]any)
+	if !ok || len(ops) == 0 {
+		return false
+	}
+	for op, v := range ops {
+		if op != "$ne" && (op != "$absent" || v != true) {
 			return false
 		}
 	}
@@ -43,8 +79,12 @@ func passes(have, want any) bool {
 		switch op {
 		case "$eq":
 			ok = equal(have, v)
+		case "$ne":
+			ok = !equal(have, v)
 		case "$contains":
 			ok = holdsAll(have, v)
+		case "$unscoped":
+			ok = v == true && isUnscoped(have)
 		default:
 			ok = false
 		}

@@ -82,11 +82,32 @@ func (v Value) SetMetadata(key string, value any) {
 	v["metadata"] = mustJSON(m)
 }
 
+// DeleteMetadata takes one key out of the value's metadata.
+func (v Value) DeleteMetadata(key string) {
+	m := map[string]json.RawMessage{}
+	if json.Unmarshal(v["metadata"], &m) != nil {
+		return
+	}
+	if _, ok := m[key]; ok {
+		delete(m, key)
+		v["metadata"] = mustJSON(m)
+	}
+}
+
+// metadata reads one key of the value's metadata; "" when it is absent.
+func (v Value) metadata(key string) string {
+	m := map[string]json.RawMessage{}
+	_ = json.Unmarshal(v["metadata"], &m) // anything but an object has no keys
+	return string(m[key])
+}
+
 // Error refuses a request with a status and a text.
 type Error struct {
 	Status  int
 	Message string
 	Header  http.Header
+	// Code is for programs, where a reply has room for it; "" for none.
+	Code string
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }

@@ -1,0 +1,90 @@
+package thread
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The metadata keys that say to which project and workspace a thread, an assistant
+// or a cron belongs. What has none belongs to the default ones. The server sets them,
+// never a client.
+const (
+	ProjectKey   = "project_id"
+	WorkspaceKey = "workspace_id"
+)
+
+// scopeName is what projects and workspaces can be named.
+var scopeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
+
+// ValidScope reports whether a project or workspace can have the name: 1 to 63
+// letters, digits, _ and -, beginning with a letter or digit.
+func ValidScope(name string) bool { return scopeName.MatchString(name) }
+
+// ScopeMetadata marks what belongs to a project and workspace. An empty name marks nothing.
+func ScopeMetadata(project, workspace string) Metadata {
+	m := Metadata{}
+	if project != "" {
+		m[ProjectKey] = quoted(project)
+	}
+	if workspace != "" {
+		m[WorkspaceKey] = quoted(workspace)
+	}
+	return m
+}
+
+// ScopeOf is the project and the workspace that metadata marks; the default ones without marks.
+func ScopeOf(m Metadata) (project, workspace string) {
+	return markOr(m, ProjectKey, DefaultProject), markOr(m, WorkspaceKey, DefaultWorkspace)
+}
+
+func markOr(m Metadata, key, def string) string {
+	var s string
+	if json.Unmarshal(m[key], &s) != nil || s == "" {
+		return def
+	}
+	return s
+}
+
+// scopeSign begins the first label of a namespace that belongs to a project other
+// than the default one. Clients and agents can't write such a label themselves.
+const scopeSign = "~"
+
+// ScopedNamespace is where a project's item with a namespace is stored: ["a"] of
+// project p at ["~p", "a"], and that of the default project as it is.
+func ScopedNamespace(project string, namespace []string) []string {
+	if project == "" || project == DefaultProject {
+		return namespace
+	}
+	return append([]string{scopeSign + project}, namespace...)
+}
+
+// UnscopedNamespace undoes ScopedNamespace.
+func UnscopedNamespace(project string, namespace []string) []string {
+	if project == "" || project == DefaultProject || len(namespace) == 0 {
+		return namespace
+	}
+	return slices.Clone(namespace[1:])
+}
+
+// Reserved reports whether a namespace would reach into another project's.
+func Reserved(namespace []string) bool {
+	return len(namespace) > 0 && strings.HasPrefix(namespace[0], scopeSign)
+}
+
+// UnscopedItems is the filter on items that belong to no project but the default one.
+func UnscopedItems() Filter { return Filter{"namespace": json.RawMessage(`{"$unscoped":true}`)} }
+
+// isUnscoped is Reserved's opposite, of a decoded namespace.
+func isUnscoped(namespace any) bool {
+	labels, ok := namespace.([]any)
+	if !ok {
+		return false
+	}
+	if len(labels) == 0 {
+		return true
+	}
+	first, ok := labels[0].(string)
+	return ok && !strings.HasPrefix(first, scopeSign)
+}
