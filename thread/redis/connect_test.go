@@ -11,7 +11,6 @@ import (
 	"math/big"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -175,21 +174,14 @@ func TestSentinelFailsOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a fail-over")
 	}
-	master := redistest.Start(t)
-	replica := redistest.Start(t, "--replicaof", "127.0.0.1", strings.TrimPrefix(master.Addr(), "127.0.0.1:"))
-	sentinel := startSentinel(t, master.Addr())
-	watch := rds.NewClient(&rds.Options{Addr: replica.Addr(), DisableIdentity: true})
+	group := redistest.StartGroup(t, 1500*time.Millisecond)
+	master := group.Master
+	watch := rds.NewClient(&rds.Options{Addr: group.Replica.Addr(), DisableIdentity: true})
 	defer watch.Close()
-	sentinels := rds.NewSentinelClient(&rds.Options{Addr: sentinel, DisableIdentity: true})
-	defer sentinels.Close()
-	require.Eventually(t, func() bool {
-		list, err := sentinels.Replicas(context.Background(), "main").Result()
-		return err == nil && len(list) == 1 && list[0]["master-link-status"] == "ok"
-	}, 60*time.Second, 50*time.Millisecond)
-	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: "redis+sentinel://" + sentinel + "/main"})
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: group.URL()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	other, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: "redis+sentinel://" + sentinel + "/main"})
+	other, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: group.URL()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
 	l := newListener(other)
@@ -217,28 +209,4 @@ func TestSentinelFailsOver(t *testing.T) {
 	next, err := s.AdmitRun(t.Context(), thread.Admission{Run: admission(lease.ThreadID).Run, Strategy: "reject", Claim: a.Claim})
 	require.NoError(t, err)
 	require.Greater(t, next.Lease.NextPos, last+1<<20, "numbers jump: the new master may not know all")
-}
-
-// startSentinel starts a sentinel that decides alone, and returns its address.
-func startSentinel(t *testing.T, master string) string {
-	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	require.NoError(t, err)
-	dir, port := t.TempDir(), freePort(t)
-	host, masterPort, err := net.SplitHostPort(master)
-	require.NoError(t, err)
-	conf := strings.Join([]string{
-		"port " + strconv.Itoa(port), "bind 127.0.0.1", "dir " + dir, "logfile " + filepath.Join(dir, "log"),
-		"sentinel monitor main " + host + " " + masterPort + " 1",
-		"sentinel down-after-milliseconds main 1500", "sentinel failover-timeout main 5000", "",
-	}, "\n")
-	file := filepath.Join(dir, "sentinel.conf")
-	require.NoError(t, os.WriteFile(file, []byte(conf), 0o600))
-	cmd := exec.Command(path, file, "--sentinel")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return "127.0.0.1:" + strconv.Itoa(port)
 }
