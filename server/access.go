@@ -111,6 +111,9 @@ func mayUse(u *auth.User, class class) error {
 // answers for reviewers; of what, thread.Options.MayDecide knows.
 func mayStart(u *auth.User, r *thread.StartRun) error {
 	if r.Answers() {
+		if u != nil && u.Agent {
+			return auth.AgentsDecideNothing
+		}
 		return mayUse(u, forReviewers)
 	}
 	return mayUse(u, forOperators)

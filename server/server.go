@@ -97,6 +97,7 @@ func New(o Options) (*Server, error) {
 		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Clock: o.Clock, Workers: o.Workers, Lease: o.Lease,
 		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
 		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret, WebhookAllow: o.WebhookAllow,
+		MayDecide: auth.DecisionRules{SelfApproval: o.Identity.SelfApproval}.MayDecide,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.store.Close())

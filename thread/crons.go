@@ -162,7 +162,8 @@ func (c *crons) fire(ctx context.Context, one Cron, now time.Time) {
 	}
 	start, err := cronRun(one)
 	if err == nil {
-		_, err = c.s.StartRun(ctx, start)
+		// A firing is nobody's decision: whatever its run says, it answers no review (D-102).
+		_, err = c.s.StartRun(WithActor(ctx, Actor{Principal: one.UserID, Kind: "agent", Via: "cron"}), start)
 	}
 	if err != nil {
 		c.s.complain(ctx, "create the run of cron "+one.ID, err)
@@ -208,7 +209,8 @@ func cronRun(c Cron) (StartRun, error) {
 	}
 	return StartRun{
 		ThreadID: c.ThreadID, AssistantID: c.AssistantID, Input: p.Input, HasInput: p.Input != nil, Command: p.Command,
-		Metadata: merged(p.Metadata, c.Metadata, Metadata{"cron_id": quoted(c.ID)}), Config: p.Config, Context: p.Context,
+		ThreadMetadata: scopeMarks(c.Metadata),
+		Metadata:       merged(p.Metadata, c.Metadata, Metadata{"cron_id": quoted(c.ID)}), Config: p.Config, Context: p.Context,
 		StreamMode: modes, StreamSubgraphs: p.StreamSubgraphs, StreamResumable: p.StreamResumable,
 		CheckpointID: p.CheckpointID, InterruptBefore: p.InterruptBefore, InterruptAfter: p.InterruptAfter,
 		MultitaskStrategy: strategy, OnCompletion: c.OnRunCompleted, Webhook: p.Webhook, Durability: p.Durability,

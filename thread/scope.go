@@ -47,6 +47,29 @@ func markOr(m Metadata, key, def string) string {
 	return s
 }
 
+// scopeMarks are the marks among metadata.
+func scopeMarks(m Metadata) Metadata {
+	marks := Metadata{}
+	for _, key := range []string{ProjectKey, WorkspaceKey} {
+		if v, ok := m[key]; ok {
+			marks[key] = v
+		}
+	}
+	return marks
+}
+
+// scope is where a run on a thread with this metadata belongs; "" for the default.
+func (r *StartRun) scope(m Metadata) (project, workspace string) {
+	project, workspace = r.Project, r.Workspace
+	if project == "" {
+		project = markOr(m, ProjectKey, "")
+	}
+	if workspace == "" {
+		workspace = markOr(m, WorkspaceKey, "")
+	}
+	return project, workspace
+}
+
 // scopeSign begins the first label of a namespace that belongs to a project other
 // than the default one. Clients and agents can't write such a label themselves.
 const scopeSign = "~"

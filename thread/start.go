@@ -55,8 +55,8 @@ type StartRun struct {
 	// ExpectGeneration, when above 0, is the generation of the suspension that the
 	// reviewer saw; a resume of another one is refused with ErrConflict.
 	ExpectGeneration int64
-	// Project and Workspace scope the run; default: those of the execution that it goes on with, else DefaultProject and
-	// DefaultWorkspace.
+	// Project and Workspace scope the run; default: those of the execution that it goes on with, else those that the
+	// thread's metadata marks (ScopeOf).
 	Project, Workspace string
 	// CustomHeaders are what agent.Header gives this run. They are kept in memory only, and lost if another
 	// process than this one carries the run out.
@@ -250,11 +250,12 @@ func (s *Service) rowOf(d *draft, runID string) Run {
 	if !r.HasInput {
 		input = nil
 	}
+	project, workspace := r.scope(d.thread.Metadata)
 	return Run{
 		ID: runID, ThreadID: d.thread.ID, AssistantID: d.assistant.ID, GraphID: d.assistant.GraphID,
 		ExecutionID: runID, Status: RunPending, Metadata: d.effective.Metadata, Strategy: r.MultitaskStrategy,
 		CreatedAt: now, UpdatedAt: now, NotBefore: now.Add(Span(r.AfterSeconds, time.Second)),
-		BaseCheckpoint: d.thread.Head, Principal: r.Principal, Project: r.Project, Workspace: r.Workspace,
+		BaseCheckpoint: d.thread.Head, Principal: r.Principal, Project: project, Workspace: workspace,
 		Kwargs: RunKwargs{
 			Input: input, Command: r.Command, Config: d.effective.json(), Context: d.effective.Context,
 			StreamMode: r.StreamMode, InterruptBefore: r.InterruptBefore, InterruptAfter: r.InterruptAfter,

@@ -21,7 +21,6 @@ const (
 	CodeAgent        = "agent_cannot_decide"
 	CodeSelfApproval = "self_approval"
 	CodeNotReviewer  = "not_a_reviewer"
-	CodeForeign      = "other_project"
 )
 
 // MayDecide reports whether an actor may answer a review, by whatever API: nil, or
@@ -30,7 +29,7 @@ func (d DecisionRules) MayDecide(_ context.Context, a thread.Actor, r thread.Rev
 	roles := Roles(a.Roles)
 	switch {
 	case a.Kind == KindAgent:
-		return denied(CodeAgent, "An agent can't decide a review: a person has to.")
+		return AgentsDecideNothing
 	case a.Kind == "" || a.Kind == "system": // the program itself, and deadlines
 		return nil
 	case a.Kind == KindUser && len(roles) == 0:
@@ -44,6 +43,9 @@ func (d DecisionRules) MayDecide(_ context.Context, a thread.Actor, r thread.Rev
 	}
 	return nil
 }
+
+// AgentsDecideNothing refuses decisions of programs.
+var AgentsDecideNothing = denied(CodeAgent, "An agent can't decide a review: a person has to.")
 
 func denied(code, message string) *Error {
 	return &Error{Status: http.StatusForbidden, Code: code, Message: message}
