@@ -108,7 +108,12 @@ type Error struct {
 	Header  http.Header
 	// Code is for programs, where a reply has room for it; "" for none.
 	Code string
+	// Cause is for the log alone; nil for none.
+	Cause error
 }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }
 
