@@ -27,28 +27,32 @@ func setting(t *testing.T, name string, otherwise int) int {
 func TestChaos(t *testing.T) {
 	first, seeds := setting(t, "PARLEY_CHAOS_SEED", 1), setting(t, "PARLEY_CHAOS_SEEDS", 4)
 	side := make(chan struct{}, setting(t, "PARLEY_CHAOS_PARALLEL", 4))
-	var all sync.WaitGroup
+	var (
+		lent clusters
+		wait sync.WaitGroup
+	)
 	for i := range seeds {
 		side <- struct{}{}
-		all.Go(func() {
+		wait.Go(func() {
 			defer func() { <-side }()
 			seed := uint64(first + i) //nolint:gosec // not negative
-			t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { trySeed(t, seed) })
+			t.Run(fmt.Sprintf("seed=%d", seed), func(sub *testing.T) { trySeed(t, sub, seed, &lent) })
 		})
 	}
-	all.Wait()
+	wait.Wait()
 }
 
 // trySeed does all that the seed decides, and checks.
-func trySeed(t *testing.T, seed uint64) {
+func trySeed(all, t *testing.T, seed uint64, lent *clusters) {
 	p := newPlan(seed)
 	began := time.Now()
 	dir := t.TempDir()
-	topo := startTopology(t, p)
+	topo := startTopology(all, t, p, lent)
+	defer func() { lent.give(topo.whole, t.Failed()) }()
 	w, err := begin(t, p, dir, topo)
 	defer w.end()
 	require.NoError(t, err)
-	up := time.Since(began)
+	w.hist.add("PHASE", "up")
 	w.run()
 	for _, r := range w.replicas {
 		r.kill()
@@ -57,7 +61,7 @@ func trySeed(t *testing.T, seed uint64) {
 	for _, r := range w.replicas {
 		cpu += r.cpu
 	}
-	t.Logf("%s: %s (up after %s), replicas took %s", p, time.Since(began).Round(time.Millisecond), up.Round(time.Millisecond), cpu.Round(time.Millisecond))
+	t.Logf("%s: %s (%s), replicas took %s", p, time.Since(began).Round(time.Millisecond), w.hist.phases(), cpu.Round(time.Millisecond))
 	if len(w.broken) == 0 {
 		return
 	}
@@ -98,12 +102,12 @@ func (w *world) run() {
 			answers.Go(func() { s.answer(answering, i) })
 		}
 	}
-	work.Go(func() { w.wreck(ctx) })
+	work.Go(func() { w.wreck(ctx); w.hist.add("PHASE", "wrecked") })
 	work.Wait()
 	if err := w.heal(); err != nil {
 		w.violated("%v", err)
 	}
-	w.hist.add("chaos", "calm")
+	w.hist.add("PHASE", "calm")
 	quiet := eventually(patience, func() bool { return w.quiet(ctx) })
 	enough()
 	answers.Wait()
@@ -111,6 +115,6 @@ func (w *world) run() {
 		w.violated("not all runs have ended within %s: %s", patience, w.inflight(ctx))
 		return
 	}
-	w.hist.add("chaos", "quiet")
+	w.hist.add("PHASE", "quiet")
 	w.check(ctx)
 }

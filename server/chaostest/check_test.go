@@ -49,6 +49,7 @@ func (w *world) check(ctx context.Context) {
 			continue
 		}
 		s.settle(rec)
+		s.w.hist.add("PHASE", "settled")
 		s.checkRuns(rec)
 		s.checkChain(rec)
 		s.checkReplicas(ctx, rec)
@@ -56,8 +57,11 @@ func (w *world) check(ctx context.Context) {
 		s.checkAnswers(rec)
 		s.checkReaders(ctx, rec)
 	}
+	w.hist.add("PHASE", "read")
 	w.checkLists(ctx)
+	w.hist.add("PHASE", "searched")
 	w.checkDeletion(ctx)
+	w.hist.add("PHASE", "deleted")
 }
 
 // record is what the store has of a thread in the end.

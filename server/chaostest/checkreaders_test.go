@@ -98,10 +98,12 @@ func (s *session) checkReader(r *reader, rec *record, replay *reader) {
 			want = append(want, f.n)
 		}
 	default:
+		before := int64(-1)
 		for i, f := range r.frames {
-			if f.n != int64(i) && (f.n < jump || f.n-r.frames[max(i-1, 0)].n < jump/2 && f.n != r.frames[i-1].n+1) {
-				s.w.violated("%s, a replay: number %d is %s: %s", r.who, i, f, around(r.frames, i))
+			if hole := f.n - before - 1; hole > 0 && hole < jump && !f.gap {
+				s.w.violated("%s, a replay, has %s behind %d: %s", r.who, f, before, around(r.frames, i))
 			}
+			before = f.n
 		}
 	}
 	last, next := int64(-1), 0

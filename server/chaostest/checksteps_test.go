@@ -70,7 +70,3 @@ func (s *session) checkSteps(rec *record) {
 		}
 	}
 }
-
-// mayBeBehind tells whether the process of an effect may have lost its run without
-// knowing it: then it did what another one had already recorded. What it did can't get into the state.
-func (w *world) mayBeBehind(effect) bool { return false }

@@ -3,17 +3,25 @@ package chaostest
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	rds "github.com/redis/go-redis/v9"
 )
+
+// struck is a fault as it went.
+type struck struct {
+	fault
+	from, to time.Time // to is zero while it lasts
+}
 
 // wreck carries out the plan's faults; when it returns none is left.
 func (w *world) wreck(ctx context.Context) {
-	faults := slices.Clone(w.plan.faults)
-	slices.SortFunc(faults, func(a, b fault) int { return int(a.at - b.at) })
 	begin := time.Now()
 	var all sync.WaitGroup
-	for _, f := range faults {
+	for _, f := range w.plan.faults {
 		all.Go(func() {
 			select {
 			case <-ctx.Done():
@@ -21,7 +29,14 @@ func (w *world) wreck(ctx context.Context) {
 			case <-time.After(f.at - time.Since(begin)):
 			}
 			w.hist.add("FAULT", "%s", f)
-			w.strike(f)
+			w.mu.Lock()
+			i := len(w.struck)
+			w.struck = append(w.struck, struck{fault: f, from: time.Now()})
+			w.mu.Unlock()
+			w.strike(ctx, f)
+			w.mu.Lock()
+			w.struck[i].to = time.Now()
+			w.mu.Unlock()
 			w.hist.add("FAULT", "%s is over", f)
 		})
 	}
@@ -29,14 +44,139 @@ func (w *world) wreck(ctx context.Context) {
 }
 
 // strike carries out one fault, and undoes it.
-func (w *world) strike(f fault) {
+func (w *world) strike(ctx context.Context, f fault) {
 	r := w.replicas[f.replica]
 	switch f.kind {
 	case faultKill:
 		r.kill()
 		time.Sleep(f.lasts)
-		if err := r.start(); err != nil {
-			w.violated("replica %d does not start: %v", f.replica, err)
+		w.must(r.start())
+	case faultPause:
+		r.signal(syscall.SIGSTOP)
+		time.Sleep(f.lasts)
+		r.signal(syscall.SIGCONT)
+	case faultCut:
+		for _, p := range r.links {
+			p.cut()
+		}
+	case faultDeaf, faultMute, faultSlow:
+		w.partition(r, f)
+	case faultClients:
+		r.front.cut()
+	case faultUnheard:
+		r.front.set(rules{holdDown: true})
+		time.Sleep(f.lasts / 2)
+		r.front.cut()
+		r.front.set(rules{})
+	case faultScripts:
+		w.must(w.topo.each(ctx, func(ctx context.Context, c *rds.Client) error { return c.ScriptFlush(ctx).Err() }))
+	case faultFull:
+		w.fill(ctx, f)
+	case faultRestart:
+		one := w.topo.nodes[0]
+		one.Stop()
+		time.Sleep(f.lasts)
+		w.must(one.Restart())
+	case faultPromote, faultDepose:
+		w.failOver(ctx, f)
+	case faultReshard:
+		w.reshard(ctx, f)
+	}
+}
+
+// must notes what kept the suite itself from doing what it wanted.
+func (w *world) must(err error) {
+	if err != nil {
+		w.violated("the suite failed: %v", err)
+	}
+}
+
+// partition changes what happens on the way between a replica and Redis for a
+// while. What was held is delivered, or lost with its connection.
+func (w *world) partition(r *replica, f fault) {
+	how := rules{holdDown: f.kind == faultDeaf, holdUp: f.kind == faultMute}
+	if f.kind == faultSlow {
+		how.delay = time.Duration(1+f.n%60) * time.Millisecond
+	}
+	for _, p := range r.links {
+		p.set(how)
+	}
+	time.Sleep(f.lasts)
+	for _, p := range r.links {
+		p.set(rules{})
+		if f.n%2 == 0 && f.kind != faultSlow {
+			p.cut()
 		}
 	}
+}
+
+// fill leaves Redis no memory for a while.
+func (w *world) fill(ctx context.Context, f fault) {
+	set := func(limit string) {
+		w.must(w.topo.each(ctx, func(ctx context.Context, c *rds.Client) error { return c.ConfigSet(ctx, "maxmemory", limit).Err() }))
+	}
+	set("1")
+	time.Sleep(f.lasts)
+	set("0")
+}
+
+// failOver takes the master away until Sentinel has another one, and waits until
+// it is the replica of that.
+func (w *world) failOver(ctx context.Context, f fault) {
+	g := w.topo.group
+	before, err := g.Current(ctx)
+	if err != nil {
+		w.must(err)
+		return
+	}
+	old := g.Master
+	if before != old.Addr() {
+		old = g.Replica
+	}
+	if f.kind == faultPromote {
+		old.Stop()
+	} else {
+		w.must(old.Process().Signal(syscall.SIGSTOP))
+	}
+	promoted := eventually(patience, func() bool {
+		now, err := g.Current(ctx)
+		return err == nil && now != before
+	})
+	if !promoted {
+		w.violated("the suite failed: Sentinel promotes nobody")
+	}
+	time.Sleep(f.lasts)
+	if f.kind == faultPromote {
+		w.must(old.Restart())
+	} else {
+		w.must(old.Process().Signal(syscall.SIGCONT))
+	}
+	c := rds.NewClient(&rds.Options{Addr: old.Addr(), DisableIdentity: true})
+	defer c.Close() //nolint:errcheck // nothing is lost with it
+	if !eventually(patience, func() bool {
+		info, err := c.Info(ctx, "replication").Result()
+		return err == nil && strings.Contains(info, "role:slave") && strings.Contains(info, "master_link_status:up")
+	}) {
+		w.violated("the suite failed: the old master does not follow the new one")
+	}
+}
+
+// mayBeBehind tells whether the process of an effect may have lost its run without
+// knowing it: then it did what another one had already recorded. What it did can't
+// get into the state. A record that only a master had which was deposed is lost.
+func (w *world) mayBeBehind(e effect) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.struck, func(s struck) bool {
+		if e.at.Before(s.from) {
+			return false
+		}
+		switch s.kind {
+		case faultPause, faultCut, faultDeaf, faultMute, faultSlow:
+			return strings.HasPrefix(e.life, w.replicas[s.replica].name()+"-")
+		case faultPromote, faultDepose, faultRestart, faultFull, faultReshard:
+			return true
+		}
+		return false
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -70,4 +71,17 @@ func (h *history) write(path string) error {
 		}
 	}
 	return nil
+}
+
+// phases says when the seed came how far.
+func (h *history) phases() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []string
+	for _, n := range h.notes {
+		if n.Who == "PHASE" {
+			all = append(all, fmt.Sprintf("%s %d", n.What, n.MS))
+		}
+	}
+	return strings.Join(all, ", ")
 }

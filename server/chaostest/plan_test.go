@@ -3,6 +3,7 @@ package chaostest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,11 +12,35 @@ import (
 
 // Kinds of faults.
 const (
-	faultKill = "kill" // kill -9 of a replica, and another life
+	faultKill      = "kill"      // kill -9 of a replica, and another life
+	faultPause     = "pause"     // SIGSTOP of a replica past its leases, and SIGCONT
+	faultCut       = "cut"       // a replica's connections to Redis break
+	faultDeaf      = "deaf"      // nothing of what Redis says comes to a replica
+	faultMute      = "mute"      // nothing of what a replica says comes to Redis
+	faultSlow      = "slow"      // the way between a replica and Redis takes long
+	faultClients   = "clients"   // connections of clients break
+	faultUnheard   = "unheard"   // what a replica answers doesn't come to clients, whose connections then break
+	faultSkew      = "skew"      // a replica's clock is wrong
+	faultScripts   = "scripts"   // Redis forgets its scripts
+	faultFull      = "full"      // Redis has no memory left
+	faultRestart   = "restart"   // kill -9 of Redis, and another life with its append-only file
+	faultPromote   = "promote"   // kill -9 of the master: Sentinel promotes the replica
+	faultDepose    = "depose"    // SIGSTOP of the master, and SIGCONT once the replica is promoted
+	faultReshard   = "reshard"   // slots move from one master to another
+	faultDuplicate = "duplicate" // requests come twice, or late
 )
 
 // kinds are the faults around which seeds are made, in turn.
-var kinds = []string{faultKill}
+var kinds = []string{
+	faultKill, faultPause, faultCut, faultDeaf, faultMute, faultSlow, faultClients, faultUnheard,
+	faultSkew, faultScripts, faultFull, faultRestart, faultPromote, faultDepose, faultReshard, faultDuplicate,
+}
+
+// belongs are the topologies that faults want.
+var belongs = map[string]string{faultRestart: standalone, faultPromote: sentinel, faultDepose: sentinel, faultReshard: cluster}
+
+// proxied are the faults of the way between a replica and Redis.
+var proxied = []string{faultCut, faultDeaf, faultMute, faultSlow}
 
 // fault is something that goes wrong at some time.
 type fault struct {
@@ -23,6 +48,7 @@ type fault struct {
 	at      time.Duration
 	lasts   time.Duration
 	replica int
+	n       int // what else the kind decides by
 }
 
 func (f fault) String() string {
@@ -32,13 +58,18 @@ func (f fault) String() string {
 // plan is all that a seed decides.
 type plan struct {
 	seed       uint64
+	kind       string // of the fault that it is about
 	topology   string
 	durability redis.Durability
 	replicas   int
-	proxied    bool // there are proxies between replicas and Redis
 	skew       []time.Duration
 	faults     []fault
 	sessions   []script
+}
+
+// has tells whether a kind of fault is in the plan.
+func (p *plan) has(list ...string) bool {
+	return slices.ContainsFunc(p.faults, func(f fault) bool { return slices.Contains(list, f.kind) })
 }
 
 // script is what clients do on one thread.
@@ -67,34 +98,72 @@ type answering struct {
 	update bool
 	extra  bool // goto
 	same   bool // gives the answer that the other one gives, too
+	twice  bool
 }
-
-// whole is how long clients work.
-const whole = 1500 * time.Millisecond
 
 func newPlan(seed uint64) *plan {
 	rnd := rand.New(rand.NewPCG(seed, 17)) //nolint:gosec // it is to be repeatable
-	p := &plan{seed: seed, topology: standalone, durability: redis.EverySec, replicas: 2 + rnd.IntN(2)}
-	p.addFault(rnd, kinds[seed%uint64(len(kinds))])
-	for rnd.IntN(3) == 0 {
-		p.addFault(rnd, kinds[rnd.IntN(len(kinds))])
-	}
+	p := &plan{seed: seed, kind: kinds[seed%uint64(len(kinds))], replicas: 2 + rnd.IntN(2)}
 	p.skew = make([]time.Duration, p.replicas)
+	p.topology = belongs[p.kind]
+	if p.topology == "" {
+		p.topology = []string{standalone, standalone, standalone, standalone, cluster, cluster, sentinel}[rnd.IntN(7)]
+	}
+	p.addFault(rnd, p.kind)
+	for rnd.IntN(3) == 0 {
+		other := kinds[rnd.IntN(len(kinds))]
+		if at := belongs[other]; (at == "" || at == p.topology) && !p.has(faultPromote, faultDepose) {
+			p.addFault(rnd, other)
+		}
+	}
+	switch p.topology {
+	case standalone:
+		p.durability = []redis.Durability{redis.None, redis.EverySec, redis.Always}[rnd.IntN(3)]
+		if p.has(faultRestart) {
+			p.durability = redis.Always
+		}
+	case sentinel:
+		p.durability = redis.Replicated
+	default:
+		p.durability = redis.EverySec
+	}
 	for range 2 + rnd.IntN(2) {
-		p.sessions = append(p.sessions, newScript(rnd, len(p.sessions)))
+		p.sessions = append(p.sessions, newScript(rnd, len(p.sessions), p.has(faultDuplicate)))
 	}
 	return p
 }
 
 func (p *plan) addFault(rnd *rand.Rand, kind string) {
 	between := func(from, to int) time.Duration { return time.Duration(from+rnd.IntN(to-from)) * time.Millisecond }
-	for range 1 + rnd.IntN(3) {
-		p.faults = append(p.faults, fault{kind: kind, at: between(50, 1300), lasts: between(20, 600), replica: rnd.IntN(p.replicas)})
+	times := 1 + rnd.IntN(3)
+	length := [2]int{20, 600}
+	switch kind {
+	case faultSkew:
+		for i := range p.skew {
+			p.skew[i] = time.Duration(rnd.IntN(1201)-600) * time.Second
+		}
+		times = 1 // it always lasts
+	case faultPause:
+		length = [2]int{100, 1600}
+	case faultRestart, faultPromote, faultDepose:
+		times, length = 1, [2]int{20, 300}
+	case faultFull:
+		length = [2]int{50, 500}
+	case faultDuplicate:
+		times = 1
+	case faultScripts:
+		times = 4
+	}
+	for range times {
+		p.faults = append(p.faults, fault{
+			kind: kind, at: between(50, 1300), lasts: between(length[0], length[1]), replica: rnd.IntN(p.replicas), n: rnd.IntN(1 << 16),
+		})
 	}
 }
 
-func newScript(rnd *rand.Rand, n int) script {
+func newScript(rnd *rand.Rand, n int, often bool) script {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
+	twice := func() bool { return rnd.IntN(4) == 0 || often && rnd.IntN(2) == 0 }
 	s := script{seed: rnd.Uint64()}
 	for i := range 3 + rnd.IntN(4) {
 		o := op{kind: "start", think: time.Duration(rnd.IntN(250)) * time.Millisecond}
@@ -103,9 +172,12 @@ func newScript(rnd *rand.Rand, n int) script {
 			s.ops = append(s.ops, o)
 			continue
 		}
-		o.strategy = pick("enqueue", "enqueue", "enqueue", "reject", "interrupt", "rollback")
+		o.strategy = pick("enqueue", "enqueue", "enqueue", "enqueue", "reject", "interrupt", "rollback")
 		o.way = pick("runs", "stream", "wait", "v2")
-		o.twice, o.late = rnd.IntN(4) == 0, time.Duration(rnd.IntN(120))*time.Millisecond
+		o.twice, o.late = twice(), time.Duration(rnd.IntN(120))*time.Millisecond
+		if often && rnd.IntN(2) == 0 {
+			o.late *= 5
+		}
 		o.order = order{Tag: fmt.Sprintf("s%dr%d", n, i), Tokens: rnd.IntN(30), Asks: max(0, rnd.IntN(5)-1), Pause: rnd.IntN(40)}
 		s.ops = append(s.ops, o)
 	}
@@ -113,7 +185,7 @@ func newScript(rnd *rand.Rand, n int) script {
 	for range 2 {
 		s.answers = append(s.answers, answering{
 			way: pick("v2", "runs", "stream"), late: time.Duration(rnd.IntN(60)) * time.Millisecond,
-			update: rnd.IntN(2) == 0, extra: rnd.IntN(3) == 0, same: same,
+			update: rnd.IntN(2) == 0, extra: rnd.IntN(3) == 0, same: same, twice: twice(),
 		})
 	}
 	return s
@@ -125,5 +197,5 @@ func (p *plan) String() string {
 	for _, f := range p.faults {
 		faults = append(faults, f.String())
 	}
-	return fmt.Sprintf("%s, %d replicas, %d threads, %s", p.topology, p.replicas, len(p.sessions), strings.Join(faults, " "))
+	return fmt.Sprintf("%s, %s, %d replicas, %d threads, %s", p.topology, p.durability, p.replicas, len(p.sessions), strings.Join(faults, " "))
 }

@@ -27,6 +27,9 @@ type replica struct {
 	cpu  time.Duration // of lives that are over
 }
 
+// name begins the names of all lives.
+func (r *replica) name() string { return fmt.Sprintf("r%d", r.index) }
+
 // start begins a new life, and returns once it serves.
 func (r *replica) start() error {
 	r.mu.Lock()
@@ -40,7 +43,7 @@ func (r *replica) start() error {
 	}
 	r.life++
 	cmd := exec.Command(exe) //nolint:gosec,noctx // ours; it ends with stop
-	cmd.Env = append(append(os.Environ(), r.env...), fmt.Sprintf("%s=r%d-%d", envLife, r.index, r.life), "GOMAXPROCS=2", "GOGC=200")
+	cmd.Env = append(append(os.Environ(), r.env...), fmt.Sprintf("%s=%s-%d", envLife, r.name(), r.life), "GOMAXPROCS=2", "GOGC=200")
 	logs, err := os.OpenFile(r.logs, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -35,8 +35,11 @@ type world struct {
 
 	baseline map[string]bool // keys before anything happened
 
+	reshardMu sync.Mutex
+
 	mu     sync.Mutex
 	broken []string // invariants that don't hold
+	struck []struck
 }
 
 // violated notes an invariant that doesn't hold.
@@ -62,14 +65,14 @@ func begin(t testing.TB, p *plan, dir string, topo *topology) (*world, error) {
 	for i := range p.replicas {
 		r := &replica{index: i, logs: filepath.Join(dir, fmt.Sprintf("replica%d.log", i))}
 		var ways []string
-		if p.proxied {
+		if p.has(proxied...) {
 			for _, node := range topo.nodes {
-				link, err := newProxy(node)
+				link, err := newProxy(node.Addr())
 				if err != nil {
 					return w, err
 				}
 				r.links = append(r.links, link)
-				ways = append(ways, node+"="+link.addr())
+				ways = append(ways, node.Addr()+"="+link.addr())
 			}
 		}
 		if r.front, err = newProxy(""); err != nil {
