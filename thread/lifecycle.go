@@ -25,13 +25,18 @@ func (s *Service) Start(ctx context.Context) error {
 	if s.loops.running {
 		return nil
 	}
+	if c, ok := s.clock.(*storeClock); ok {
+		if err := c.compare(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.createSystemAssistants(ctx, s.Graphs()); err != nil {
 		return err
 	}
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.loops.cancel, s.loops.running = cancel, true
 	s.pool.start(base)
-	for _, loop := range []func(context.Context){s.crons.loop, s.outbox.loop, s.deadlines.loop, s.retain} {
+	for _, loop := range []func(context.Context){s.crons.loop, s.outbox.loop, s.deadlines.loop, s.retain, s.followStore} {
 		s.loops.wg.Add(1)
 		go func() {
 			defer s.loops.wg.Done()

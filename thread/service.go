@@ -139,6 +139,9 @@ func NewService(o Options) (*Service, error) {
 		return nil, err
 	}
 	s.registry.Store(agents)
+	if store, ok := o.Store.(Timed); ok {
+		s.clock = &storeClock{Clock: o.Clock, store: store}
+	}
 	s.pool = newPool(s)
 	s.outbox = newOutbox(s)
 	s.crons = newCrons(s)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	rds "github.com/redis/go-redis/v9"
+
+	"github.com/parley-dev/parley/thread"
 )
 
 // serverInfo is what a server says of itself.
@@ -63,8 +65,19 @@ func inspect(ctx context.Context, c *rds.Client) (s serverInfo, err error) {
 	return s, err
 }
 
+var _ thread.Timed = (*Store)(nil)
+
+// Time implements thread.Timed.
+func (s *Store) Time(ctx context.Context) (time.Time, error) {
+	now, err := s.client.Time(ctx).Result()
+	if err != nil {
+		return now, unavailable(fmt.Errorf("redis: time: %w", err))
+	}
+	return now, nil
+}
+
 // maxSkew is how far the server's clock may be from this process's without a word.
-// Nothing depends on it but what people read.
+// Nothing depends on it but what people read: the service goes by Time.
 const maxSkew = 30 * time.Second
 
 // errServer: the server can't keep what has to be kept.

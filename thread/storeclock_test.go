@@ -1,0 +1,44 @@
+package thread_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/parley-dev/parley/thread"
+)
+
+// timed is a store that has the system's time.
+type timed struct{ thread.Store }
+
+func (timed) Time(context.Context) (time.Time, error) { return time.Now(), nil }
+
+// wrong is a clock that is off.
+type wrong struct {
+	thread.SystemClock
+	by time.Duration
+}
+
+func (c wrong) Now() time.Time { return time.Now().Add(c.by) }
+
+// TestTheStoresClockCounts: a process whose clock is ahead doesn't make its runs
+// wait until the store's has come so far, and one whose clock is behind doesn't let
+// delayed runs wait longer.
+func TestTheStoresClockCounts(t *testing.T) {
+	t.Parallel()
+	for name, by := range map[string]time.Duration{"ahead": 10 * time.Minute, "behind": -10 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, wrapping(func(s thread.Store) thread.Store { return timed{s} }), with(func(o *thread.Options) { o.Clock = wrong{by: by} }))
+			for _, after := range []float64{0, 0.2} {
+				r := input(b.thread(), "echo", `{}`)
+				r.AfterSeconds = after
+				run := b.begin(r)
+				require.WithinDuration(t, time.Now().Add(time.Duration(after*float64(time.Second))), run.NotBefore, time.Minute)
+				require.Equal(t, thread.RunSuccess, b.wait(run).Status)
+			}
+		})
+	}
+}
