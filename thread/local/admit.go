@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
@@ -25,6 +26,10 @@ func (s *Store) AdmitRun(ctx context.Context, a thread.Admission) (thread.Admitt
 	if a.Resume != nil && a.Resume.Writes != nil {
 		ad.writes = encodeTask(*a.Resume.Writes)
 	}
+	if err = checkOutcomes(a.Resume); err != nil {
+		return thread.Admitted{}, err
+	}
+	ad.actor = thread.ActorFrom(ctx)
 	if err = s.write(ctx, true, ad.store); err != nil {
 		return thread.Admitted{}, err
 	}
@@ -54,15 +59,20 @@ type admission struct {
 	writes []byte
 	out    thread.Admitted
 
-	t    *tx
-	now  int64
-	row  threadRow
-	head *head
+	actor thread.Actor
+	t     *tx
+	at    time.Time
+	now   int64
+	row   threadRow
+	head  *head
+	// reviews are those of the questions that are answered, in their order; of key 0 where there is none.
+	reviews []reviewRow
 }
 
 // store is the transition: all that can refuse it comes before the first write.
 func (ad *admission) store(t *tx) error {
-	ad.t, ad.out, ad.now = t, thread.Admitted{}, micros(ad.s.now())
+	ad.at = ad.s.now()
+	ad.t, ad.out, ad.now = t, thread.Admitted{}, micros(ad.at)
 	exists, err := ad.load()
 	if err != nil {
 		return err
@@ -84,6 +94,7 @@ func (ad *admission) store(t *tx) error {
 	} else if ad.head.inflight() && ad.a.Strategy != "enqueue" && ad.a.Strategy != "interrupt" && ad.a.Strategy != "rollback" {
 		return fmt.Errorf("thread %s: %w", ad.a.Run.ThreadID, thread.ErrBusy)
 	}
+	ad.head.do(ad.actor, ad.at)
 	if !exists {
 		if ad.row, err = ad.s.insertThread(t, ad.create); err != nil {
 			return err
@@ -258,7 +269,7 @@ func (ad *admission) checkResume() (list []question, repeat bool, err error) {
 	if re.ExpectGeneration != 0 && re.ExpectGeneration != ad.head.generation {
 		return nil, false, fmt.Errorf("generation is %d, not %d: %w", ad.head.generation, re.ExpectGeneration, thread.ErrConflict)
 	}
-	return list, false, nil
+	return list, false, ad.checkReviews(list)
 }
 
 // answer stores the answers and the command's writes.
@@ -266,6 +277,9 @@ func (ad *admission) answer(questions []question) error {
 	re := ad.a.Resume
 	for i, q := range questions {
 		if err := q.decide(ad.t.conn, ad.head, re.Answers[i], ad.a.Run.ID, re.Fingerprint, ad.now); err != nil {
+			return err
+		}
+		if err := ad.decide(i); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 	if action != "interrupt" && action != "rollback" {
 		return run, nil, fmt.Errorf("local: no cancel action %q", action)
 	}
+	actor := thread.ActorFrom(ctx)
 	err = s.write(ctx, true, func(t *tx) error {
 		told = nil
 		w, err := oneRun(t.conn, threadID, runID)
@@ -29,6 +30,7 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 		if err != nil {
 			return err
 		}
+		h.do(actor, s.now())
 		if run, told, err = cancelRun(t.conn, h, run, action, s.orNow(at)); err != nil {
 			return err
 		}
@@ -43,11 +45,9 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 // settles and saves h.
 func cancelRun(c *conn, h *head, run thread.Run, action string, at time.Time) (thread.Run, []thread.Entry, error) {
 	if run.Status == thread.RunRunning {
-		if h.cancel != "rollback" { // the stronger one stays
-			h.cancel = action
-		}
+		err := h.mark(action)
 		run.Cancel = h.cancel
-		return run, nil, nil
+		return run, nil, err
 	}
 	w, err := oneRun(c, run.ThreadID, run.ID)
 	if err != nil {
@@ -60,10 +60,12 @@ func cancelRun(c *conn, h *head, run thread.Run, action string, at time.Time) (t
 	}
 	run.Status, run.Cancel, run.EndedAt, run.UpdatedAt = thread.RunInterrupted, action, at, at
 	if action == "rollback" {
-		err = removeRun(c, h, w)
+		err = removeRun(c, h, w, thread.CauseRollback)
 	} else {
 		end := endRun{status: runInterrupted, at: at, cancel: action, base: w.base, retire: true}
-		err = end.store(c, w.k)
+		if err = end.store(c, w.k); err == nil {
+			err = h.dropExecution(c, w)
+		}
 	}
 	if err != nil {
 		return run, nil, err
@@ -73,8 +75,8 @@ func cancelRun(c *conn, h *head, run thread.Run, action string, at time.Time) (t
 }
 
 // removeRun removes the row of a run that isn't inflight, its log and its
-// checkpoints; the answers it brought wait for another run to bring them.
-func removeRun(c *conn, h *head, w runRow) error {
+// checkpoints; the questions it answered wait again.
+func removeRun(c *conn, h *head, w runRow, cause string) error {
 	run, err := w.run()
 	if err != nil {
 		return err
@@ -86,10 +88,10 @@ func removeRun(c *conn, h *head, w runRow) error {
 			return err
 		}
 	}
-	if err := h.forgetCheckpoints(c, w.id); err != nil {
+	if err := h.forgetCheckpoints(c, w.id, cause); err != nil {
 		return err
 	}
-	if err := h.reopen(c, run, w); err != nil {
+	if err := h.reopen(c, run, w, cause); err != nil {
 		return err
 	}
 	_, err = c.exec(`DELETE FROM runs WHERE k=?`, w.k)
@@ -97,7 +99,7 @@ func removeRun(c *conn, h *head, w runRow) error {
 }
 
 // forgetCheckpoints removes the checkpoints of a run, and the questions they ask.
-func (h *head) forgetCheckpoints(c *conn, runID string) error {
+func (h *head) forgetCheckpoints(c *conn, runID, cause string) error {
 	dropped, err := dropCheckpoints(c, h, `run=?`, uuidID(runID))
 	if err != nil || len(dropped) == 0 {
 		return err
@@ -115,10 +117,9 @@ func (h *head) forgetCheckpoints(c *conn, runID string) error {
 			if !gone[q.CheckpointID] {
 				continue
 			}
-			if err := setQuestionStatus(c, h.k, q.ID, interruptSuperseded); err != nil {
+			if err := h.close(c, q, cause); err != nil {
 				return err
 			}
-			h.open--
 		}
 	}
 	if !gone[h.head] {
@@ -129,7 +130,7 @@ func (h *head) forgetCheckpoints(c *conn, runID string) error {
 }
 
 // reopen takes back the answers of a resume that is undone, with its command's writes.
-func (h *head) reopen(c *conn, run thread.Run, w runRow) error {
+func (h *head) reopen(c *conn, run thread.Run, w runRow, cause string) error {
 	for _, id := range run.Resumes {
 		q, ok, err := loadQuestion(c, h.k, id)
 		if err != nil {
@@ -149,6 +150,9 @@ func (h *head) reopen(c *conn, run thread.Run, w runRow) error {
 			return err
 		}
 		h.open++
+		if err := h.reopenReview(c, q.review, cause); err != nil {
+			return err
+		}
 	}
 	if !w.hasWrites() {
 		return nil
@@ -163,10 +167,15 @@ func (s *Store) Rollback(ctx context.Context, l thread.Lease, last []thread.Entr
 	if err != nil {
 		return nil, err
 	}
+	actor := thread.ActorFrom(ctx)
 	err = s.write(ctx, true, func(t *tx) error {
 		told = nil
 		h, err := owned(t.conn, l)
 		if err != nil {
+			return err
+		}
+		h.do(actor, s.now())
+		if err := h.doAsCanceller(); err != nil {
 			return err
 		}
 		w, err := runByNumber(t.conn, l.ThreadID, h.k, h.running)
@@ -178,7 +187,7 @@ func (s *Store) Rollback(ctx context.Context, l thread.Lease, last []thread.Entr
 			return err
 		}
 		h.nextPos, h.nextSeq = max(pos, batch.last)+1, max(seq, batch.lastSeq)+1
-		if told, err = undo(t.conn, h, w, batch, s.now()); err != nil {
+		if told, err = undo(t.conn, h, w, batch, thread.CauseRollback, s.now()); err != nil {
 			return err
 		}
 		return h.save(t.conn)
@@ -189,11 +198,11 @@ func (s *Store) Rollback(ctx context.Context, l thread.Lease, last []thread.Entr
 // undo removes the running run and puts the thread where it was before. Numbers
 // that the run has used are never given again. Of its log only the last entries
 // stay: what readers were told is that it has ended. The caller saves h.
-func undo(c *conn, h *head, w runRow, last logBatch, now time.Time) ([]thread.Entry, error) {
+func undo(c *conn, h *head, w runRow, last logBatch, cause string, now time.Time) ([]thread.Entry, error) {
 	base, rest := h.base, h.baseRest
 	h.token++
 	h.stop()
-	if err := removeRun(c, h, w); err != nil {
+	if err := removeRun(c, h, w, cause); err != nil {
 		return nil, err
 	}
 	if err := last.putOwned(c, h.k, outsideRuns, w.id); err != nil {
@@ -228,6 +237,7 @@ func undo(c *conn, h *head, w runRow, last logBatch, now time.Time) ([]thread.En
 
 // DeleteRun implements thread.Runs.
 func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []thread.Entry, err error) {
+	actor := thread.ActorFrom(ctx)
 	err = s.write(ctx, true, func(t *tx) error {
 		told = nil
 		w, err := oneRun(t.conn, threadID, runID)
@@ -238,6 +248,7 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []t
 		if err != nil {
 			return err
 		}
+		h.do(actor, s.now())
 		if w.status == runRunning { // its worker finds itself fenced
 			if told, err = h.deleteRunning(t.conn, w, s.now()); err != nil {
 				return err
@@ -276,21 +287,21 @@ func (h *head) deleteRunning(c *conn, w runRow, now time.Time) ([]thread.Entry, 
 	}
 	h.nextPos++
 	h.nextSeq++
-	told, err := undo(c, h, w, batch, now)
+	told, err := undo(c, h, w, batch, thread.CauseDelete, now)
 	return append(last, told...), err
 }
 
 // deleteEnded removes a run that isn't running. Answers that an ended run brought stay accepted.
 func deleteEnded(c *conn, h *head, w runRow) error {
 	if w.status == runPending {
-		return removeRun(c, h, w)
+		return removeRun(c, h, w, thread.CauseDelete)
 	}
 	first, last := span(h.k, logBits)
 	if _, err := c.exec(`DELETE FROM log WHERE k BETWEEN ? AND ? AND run=?`, first, last, number(w.k, runBits)); err != nil {
 		return err
 	}
 	head := h.head
-	if err := h.forgetCheckpoints(c, w.id); err != nil {
+	if err := h.forgetCheckpoints(c, w.id, thread.CauseDelete); err != nil {
 		return err
 	}
 	if h.head != head && h.open == 0 {

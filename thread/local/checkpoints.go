@@ -18,8 +18,8 @@ const (
 )
 
 // putCheckpoint stores a checkpoint as the newest of the thread. Its id must be
-// above floor, the thread's head (decisions 15).
-func putCheckpoint(c *conn, h *head, rec *agent.CheckpointRecord, floor string, now int64) error {
+// above floor, the thread's head (decisions 15). cause is why questions of the one that it replaces end.
+func putCheckpoint(c *conn, h *head, rec *agent.CheckpointRecord, floor string, now int64, cause string) error {
 	if rec.ID <= floor {
 		return fmt.Errorf("checkpoint %s is not above the head %s: %w", rec.ID, floor, thread.ErrConflict)
 	}
@@ -42,7 +42,7 @@ func putCheckpoint(c *conn, h *head, rec *agent.CheckpointRecord, floor string, 
 	if rec.NS == "" {
 		h.head, h.stateUpdated = rec.ID, now
 	}
-	return supersede(c, h, rec.NS, rec.ID)
+	return supersede(c, h, rec.NS, rec.ID, cause)
 }
 
 func nonNil(b []byte) []byte {

@@ -125,7 +125,7 @@ func (s *Store) claimPending(t *tx, c thread.Claim, id string, h *head, now int6
 // begin starts a pending run: w is its row.
 func (s *Store) begin(t *tx, c thread.Claim, id string, h *head, run, now int64, w *runRow, lease *thread.Lease) error {
 	h.unqueue(run)
-	h.running, h.attempt, h.lost, h.started, h.cancel = run, 1, 0, now, ""
+	h.running, h.attempt, h.lost, h.started, h.cancel, h.cancelledBy = run, 1, 0, now, "", nil
 	h.frameBase, h.frameReserved = 0, c.Reserve
 	h.base, h.baseRest, h.logFrom = h.head, h.rest, h.nextPos
 	return s.lease(t, c, id, h, now, w, lease)
@@ -183,6 +183,7 @@ func (s *Store) giveUp(t *tx, h *head, w runRow) error {
 	h.token++ // whoever had it, has it no longer
 	h.nextPos++
 	h.nextSeq++
+	h.do(thread.Actor{}, now)
 	_, err = finish(t.conn, h, &f, "", w)
 	return err
 }

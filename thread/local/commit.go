@@ -18,6 +18,11 @@ type encoded struct {
 
 func encodeCommit(c thread.Commit) (e encoded, err error) {
 	e.Commit = c
+	for _, b := range c.Audit {
+		if _, err := b.Canonical(); err != nil {
+			return e, err
+		}
+	}
 	for _, t := range c.Tasks {
 		e.tasks = append(e.tasks, encodeTask(t))
 	}
@@ -34,6 +39,7 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 	if err != nil {
 		return nil, err
 	}
+	actor := thread.ActorFrom(ctx)
 	err = s.write(ctx, c.Sync, func(t *tx) error {
 		told = nil
 		h, err := owned(t.conn, l)
@@ -46,6 +52,7 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 		if repeats(h.lastCommit, c.ID) {
 			return nil
 		}
+		h.do(actor, s.now())
 		told, err = s.commit(t, h, l, &e)
 		return err
 	})
@@ -102,15 +109,16 @@ func (s *Store) commit(t *tx, h *head, l thread.Lease, e *encoded) ([]thread.Ent
 	floor = h.head
 	for i := range e.Checkpoints {
 		rec := &e.Checkpoints[i]
-		if err := putCheckpoint(t.conn, h, rec, floor, now); err != nil {
+		if err := putCheckpoint(t.conn, h, rec, floor, now, thread.CauseRun); err != nil {
 			return nil, err
 		}
 	}
+	by := asker{id: l.RunID, run: h.running, now: now, cause: thread.CauseRun, drafts: e.Reviews}
 	for i := range e.Tasks {
 		if err := putTask(t.conn, h.k, e.Tasks[i], e.tasks[i]); err != nil {
 			return nil, err
 		}
-		if err := raise(t.conn, h, &e.Tasks[i], l.RunID, h.running, now); err != nil {
+		if err := raise(t.conn, h, &e.Tasks[i], &by); err != nil {
 			return nil, err
 		}
 	}
@@ -123,12 +131,18 @@ func (s *Store) commit(t *tx, h *head, l thread.Lease, e *encoded) ([]thread.Ent
 		return nil, err
 	}
 	h.lastCommit = e.ID
-	if e.Finish == nil {
+	if e.Finish == nil && len(e.Audit) == 0 {
 		return nil, h.save(t.conn)
 	}
 	w, err := runByNumber(t.conn, l.ThreadID, h.k, h.running)
 	if err != nil {
 		return nil, err
+	}
+	if err := h.auditRun(t.conn, w, e.Audit); err != nil {
+		return nil, err
+	}
+	if e.Finish == nil {
+		return nil, h.save(t.conn)
 	}
 	pos, seq, err := logEnd(t.conn, h.k, h.startPos-1, h.startSeq-1)
 	if err != nil {

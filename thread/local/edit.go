@@ -14,6 +14,7 @@ func (s *Store) EditState(ctx context.Context, e thread.StateEdit) (entries []th
 	for i, t := range e.Tasks {
 		tasks[i] = encodeTask(t)
 	}
+	actor := thread.ActorFrom(ctx)
 	err = s.write(ctx, true, func(t *tx) error {
 		h, err := loadHead(t.conn, e.ThreadID)
 		if err != nil {
@@ -29,6 +30,7 @@ func (s *Store) EditState(ctx context.Context, e thread.StateEdit) (entries []th
 		if head != e.ExpectHead {
 			return fmt.Errorf("head of %q is %q, not %q: %w", e.NS, head, e.ExpectHead, thread.ErrConflict)
 		}
+		h.do(actor, s.now())
 		at, floor := micros(s.orNow(e.At)), h.head
 		for i := range e.Checkpoints {
 			if e.Checkpoints[i].ID <= floor {
@@ -36,15 +38,16 @@ func (s *Store) EditState(ctx context.Context, e thread.StateEdit) (entries []th
 			}
 		}
 		for i := range e.Checkpoints {
-			if err := putCheckpoint(t.conn, h, &e.Checkpoints[i], floor, at); err != nil {
+			if err := putCheckpoint(t.conn, h, &e.Checkpoints[i], floor, at, thread.CauseEdit); err != nil {
 				return err
 			}
 		}
+		by := asker{now: at, cause: thread.CauseEdit, drafts: e.Reviews}
 		for i := range e.Tasks {
 			if err := putTask(t.conn, h.k, e.Tasks[i], tasks[i]); err != nil {
 				return err
 			}
-			if err := raise(t.conn, h, &e.Tasks[i], "", 0, at); err != nil {
+			if err := raise(t.conn, h, &e.Tasks[i], &by); err != nil {
 				return err
 			}
 		}

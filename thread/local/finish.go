@@ -29,6 +29,14 @@ func finish(c *conn, h *head, f *thread.Finish, commit string, w runRow) ([]thre
 	} else {
 		h.suspended = h.running
 	}
+	if code == runInterrupted {
+		if err := h.doAsCanceller(); err != nil {
+			return nil, err
+		}
+		if err := h.dropExecution(c, w); err != nil {
+			return nil, err
+		}
+	}
 	h.stop()
 	told, err := h.tellOwed(c)
 	if err != nil {
@@ -61,8 +69,8 @@ func finish(c *conn, h *head, f *thread.Finish, commit string, w runRow) ([]thre
 
 // putDelivery stores a webhook to be sent.
 func putDelivery(c *conn, d thread.Delivery) error {
-	_, err := c.exec(`INSERT OR IGNORE INTO outbox(id, thread, run, url, attempt, due, error) VALUES(?,?,?,?,?,?,'')`,
-		d.ID, d.ThreadID, d.RunID, d.URL, d.Attempt, micros(d.Due))
+	_, err := c.exec(`INSERT OR IGNORE INTO outbox(id, thread, run, url, attempt, due, error, event, interrupt) VALUES(?,?,?,?,?,?,'',?,?)`,
+		d.ID, d.ThreadID, d.RunID, d.URL, d.Attempt, micros(d.Due), d.Event, d.InterruptID)
 	return err
 }
 
@@ -75,7 +83,7 @@ func (h *head) expire(c *conn, at time.Time) error {
 // stop clears what belongs to the running run.
 func (h *head) stop() {
 	h.running, h.attempt, h.lost, h.released, h.cancel, h.worker, h.started = 0, 0, 0, false, "", "", 0
-	h.frameBase, h.frameReserved, h.base, h.baseRest, h.logFrom = 0, 0, "", 0, 0
+	h.frameBase, h.frameReserved, h.base, h.baseRest, h.logFrom, h.cancelledBy = 0, 0, "", 0, 0, nil
 }
 
 // restAfter is the status that a finished run leaves.

@@ -41,6 +41,8 @@ type head struct {
 	ended              bool
 	lastCommit         string
 	owed               []unbegun // dropped while another run was leased, and not told of yet
+	cancelledBy        []byte    // who marked the running run, JSON
+	doing              doing     // the transition under way
 	savedDue           int64     // due as in the row
 }
 
@@ -69,10 +71,10 @@ func statusCode(s thread.Status) int64 {
 const headColumns = `h.k, h.status, h.rest, h.updated, h.state_updated, h.error, h.head, h.generation,
 	h.next_seq, h.next_pos, h.start_seq, h.start_pos, h.token, h.running, h.attempt, h.lost, h.released,
 	h.frame_base, h.frame_reserved, h.cancel, h.worker, h.started, h.base, h.base_rest, h.due, h.queue,
-	h.runs, h.checkpoints, h.open, h.asked, h.suspended, h.ended, h.last_commit, h.log_from, h.owed`
+	h.runs, h.checkpoints, h.open, h.asked, h.suspended, h.ended, h.last_commit, h.log_from, h.owed, h.cancelled_by`
 
 // headColumnCount is the number of headColumns.
-const headColumnCount = 35
+const headColumnCount = 36
 
 // readHead reads headColumns, the first of which is column i, of thread k.
 func readHead(r *rows, i int, k int64) (*head, error) {
@@ -97,6 +99,7 @@ func readHead(r *rows, i int, k int64) (*head, error) {
 	}
 	if d.err == nil {
 		h.owed, d.err = decodeOwed(r.view(i + 34))
+		h.cancelledBy = r.blob(i + 35)
 	}
 	return h, d.err
 }
@@ -105,15 +108,15 @@ const (
 	insertHead = `INSERT INTO heads(k, status, rest, updated, state_updated, error, head, generation,
 		next_seq, next_pos, start_seq, start_pos, token, running, attempt, lost, released,
 		frame_base, frame_reserved, cancel, worker, started, base, base_rest, due, queue,
-		runs, checkpoints, open, asked, suspended, ended, last_commit, log_from, owed)
-		VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?35,?25,?26,?27,?28,?29,?30,?31,?32,?33,?34)`
+		runs, checkpoints, open, asked, suspended, ended, last_commit, log_from, owed, cancelled_by)
+		VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?36,?25,?26,?27,?28,?29,?30,?31,?32,?33,?34,?35)`
 	setHead = `UPDATE heads SET status=?2, rest=?3, updated=?4, state_updated=?5, error=?6, head=?7, generation=?8,
 		next_seq=?9, next_pos=?10, start_seq=?11, start_pos=?12, token=?13, running=?14, attempt=?15, lost=?16, released=?17,
 		frame_base=?18, frame_reserved=?19, cancel=?20, worker=?21, started=?22, base=?23, base_rest=?24, queue=?25,
-		runs=?26, checkpoints=?27, open=?28, asked=?29, suspended=?30, ended=?31, last_commit=?32, log_from=?33, owed=?34`
+		runs=?26, checkpoints=?27, open=?28, asked=?29, suspended=?30, ended=?31, last_commit=?32, log_from=?33, owed=?34, cancelled_by=?35`
 	// An index is written whenever its column is named, so due is named only when it changes.
 	updateHead    = setHead + ` WHERE k=?1`
-	updateHeadDue = setHead + `, due=?35 WHERE k=?1`
+	updateHeadDue = setHead + `, due=?36 WHERE k=?1`
 )
 
 // save stores the head; status follows from what is inflight.
@@ -128,7 +131,7 @@ func (h *head) save(c *conn) error {
 	args = append(args, h.k, h.status, h.rest, h.updated, h.stateUpdated, h.err, uuidID(h.head), h.generation,
 		h.nextSeq, h.nextPos, h.startSeq, h.startPos, h.token, h.running, h.attempt, h.lost, h.released,
 		h.frameBase, h.frameReserved, h.cancel, h.worker, h.started, uuidID(h.base), h.baseRest, []byte(queue),
-		h.runs, h.checkpoints, h.open, h.asked, h.suspended, h.ended, h.lastCommit, h.logFrom, encodeOwed(h.owed))
+		h.runs, h.checkpoints, h.open, h.asked, h.suspended, h.ended, h.lastCommit, h.logFrom, encodeOwed(h.owed), json.RawMessage(h.cancelledBy))
 	sql := updateHead
 	switch {
 	case !h.stored:

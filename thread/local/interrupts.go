@@ -27,17 +27,18 @@ type question struct {
 	at          int64
 	answerRun   string
 	fingerprint string
-	unknown     bool // no row yet
+	review      int64 // key of its review; 0 for none
+	unknown     bool  // no row yet
 }
 
 const (
-	questionColumns = `id, status, ns, checkpoint, task, run, generation, created, value, schema, answer, answered_by, answered_at, answer_run, fingerprint`
+	questionColumns = `id, status, ns, checkpoint, task, run, generation, created, value, schema, answer, answered_by, answered_at, answer_run, fingerprint, review`
 	selectQuestion  = `SELECT ` + questionColumns + ` FROM interrupts WHERE thread=? AND id=?`
 	selectPending   = `SELECT ` + questionColumns + ` FROM interrupts WHERE thread=? AND status=0 ORDER BY created, id`
 )
 
 func readQuestion(r *rows) question {
-	q := question{status: r.int(1), value: r.blob(10), by: r.text(11), at: r.int(12), answerRun: r.id(13), fingerprint: r.text(14)}
+	q := question{status: r.int(1), value: r.blob(10), by: r.text(11), at: r.int(12), answerRun: r.id(13), fingerprint: r.text(14), review: r.int(15)}
 	q.ID, q.Value, q.ResponseSchema = r.text(0), r.blob(8), r.blob(9)
 	q.NS, q.CheckpointID, q.TaskID, q.RunID = r.text(2), r.id(3), r.id(4), r.id(5)
 	q.Generation, q.CreatedAt, q.Status = r.int(6), timeOf(r.int(7)), interruptStatuses[q.status]
@@ -88,14 +89,31 @@ func pendingQuestions(c *conn, thread int64) ([]question, error) {
 	return list, r.close()
 }
 
-func setQuestionStatus(c *conn, thread int64, id string, status int) error {
-	_, err := c.exec(`UPDATE interrupts SET status=? WHERE thread=? AND id=?`, status, thread, id)
-	return err
+// close supersedes a pending question, with its review.
+func (h *head) close(c *conn, q question, cause string) error {
+	if _, err := c.exec(`UPDATE interrupts SET status=? WHERE thread=? AND id=?`, interruptSuperseded, h.k, q.ID); err != nil {
+		return err
+	}
+	h.open--
+	return h.endReview(c, q.review, cause)
 }
 
 // dropPending supersedes all open questions: new input discards the pending superstep.
 func dropPending(c *conn, h *head, now int64) error {
 	if h.open > 0 {
+		var reviews []int64
+		r := c.query(`SELECT review FROM interrupts WHERE thread=? AND status=0 AND review<>0 ORDER BY created, id`, h.k)
+		for r.next() {
+			reviews = append(reviews, r.int(0))
+		}
+		if err := r.close(); err != nil {
+			return err
+		}
+		for _, k := range reviews {
+			if err := h.endReview(c, k, thread.CauseInput); err != nil {
+				return err
+			}
+		}
 		if _, err := c.exec(`UPDATE interrupts SET status=2 WHERE thread=? AND status=0`, h.k); err != nil {
 			return err
 		}
@@ -109,7 +127,7 @@ func dropPending(c *conn, h *head, now int64) error {
 
 // supersede closes the questions that a new checkpoint replaces: those of other
 // checkpoints of its namespace, and those of graphs nested in them.
-func supersede(c *conn, h *head, ns, checkpoint string) error {
+func supersede(c *conn, h *head, ns, checkpoint, cause string) error {
 	if h.open == 0 {
 		return nil
 	}
@@ -122,10 +140,9 @@ func supersede(c *conn, h *head, ns, checkpoint string) error {
 		if !replaced && !nestedIn(q.NS, ns) {
 			continue
 		}
-		if err := setQuestionStatus(c, h.k, q.ID, interruptSuperseded); err != nil {
+		if err := h.close(c, q, cause); err != nil {
 			return err
 		}
-		h.open--
 	}
 	return nil
 }
@@ -138,9 +155,29 @@ func nestedIn(ns, above string) bool {
 	return strings.HasPrefix(ns, above+"|")
 }
 
-// raise stores the questions of a task record. run is the number of the run that
-// asks, 0 for an edit. The generation grows once for each run that asks (decisions 8).
-func raise(c *conn, h *head, rec *agent.TaskRecord, runID string, run, now int64) error {
+// asker is who asks the questions of task records: a run, by id and number, or,
+// with number 0, an edit.
+type asker struct {
+	id    string
+	run   int64
+	now   int64
+	cause string // of what a finished task doesn't ask any more
+	// drafts are those of the reviews.
+	drafts []thread.ReviewDraft
+}
+
+func (a *asker) draft(id string) *thread.ReviewDraft {
+	for i := range a.drafts {
+		if a.drafts[i].InterruptID == id {
+			return &a.drafts[i]
+		}
+	}
+	return nil
+}
+
+// raise stores the questions of a task record. The generation grows once for each
+// run that asks (decisions 8).
+func raise(c *conn, h *head, rec *agent.TaskRecord, by *asker) error {
 	if rec.Nested || rec.TaskID == agent.NullTask {
 		return nil // the nested graph's own record has them
 	}
@@ -154,16 +191,15 @@ func raise(c *conn, h *head, rec *agent.TaskRecord, runID string, run, now int64
 		}
 		if rec.Status == agent.TaskDone {
 			if ok && q.status == interruptPending {
-				if err := setQuestionStatus(c, h.k, info.ID, interruptSuperseded); err != nil {
+				if err := h.close(c, q, by.cause); err != nil {
 					return err
 				}
-				h.open--
 			}
 			continue
 		}
-		if h.asked != run || run == 0 && h.open == 0 {
+		if h.asked != by.run || by.run == 0 && h.open == 0 {
 			h.generation++
-			h.asked = run
+			h.asked = by.run
 		}
 		if !ok || q.status != interruptPending {
 			h.open++
@@ -172,8 +208,16 @@ func raise(c *conn, h *head, rec *agent.TaskRecord, runID string, run, now int64
 			VALUES(?,?,0,?,?,?,?,?,?,?,?)
 			ON CONFLICT(thread, id) DO UPDATE SET status=0, ns=excluded.ns, checkpoint=excluded.checkpoint, task=excluded.task,
 				run=excluded.run, generation=excluded.generation, value=excluded.value, schema=excluded.schema`,
-			h.k, info.ID, rec.NS, uuidID(rec.CheckpointID), uuidID(rec.TaskID), uuidID(runID), h.generation, now, info.Value, info.ResponseSchema)
+			h.k, info.ID, rec.NS, uuidID(rec.CheckpointID), uuidID(rec.TaskID), uuidID(by.id), h.generation, by.now, info.Value, info.ResponseSchema)
 		if err != nil {
+			return err
+		}
+		draft := by.draft(info.ID)
+		if draft == nil && q.review == 0 {
+			continue
+		}
+		asked := thread.OpenInterrupt{InterruptInfo: info, RunID: by.id, NS: rec.NS, CheckpointID: rec.CheckpointID, Generation: h.generation}
+		if err := h.request(c, asked, q.review, draft); err != nil {
 			return err
 		}
 	}

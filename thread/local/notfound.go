@@ -13,6 +13,8 @@ const (
 	notFoundCron       = "cron"
 	notFoundDelivery   = "delivery"
 	notFoundItem       = "item"
+	notFoundKey        = "key"
+	notFoundReview     = "review"
 	notFoundRun        = "run"
 	notFoundSegment    = "segment"
 	notFoundThread     = "thread"

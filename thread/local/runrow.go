@@ -39,6 +39,8 @@ type runDoc struct {
 	Resumes   []string         `json:"resumes,omitempty"`
 	Writes    bool             `json:"writes,omitempty"` // command writes were stored with the run
 	Principal string           `json:"principal,omitempty"`
+	Project   string           `json:"project,omitempty"`
+	Workspace string           `json:"workspace,omitempty"`
 	Warnings  []string         `json:"warnings,omitempty"`
 }
 
@@ -73,8 +75,8 @@ const (
 	selectRunByK = selectRuns + ` WHERE r.k=?`
 	selectRunID  = selectRuns + ` WHERE r.id=?`
 	insertRun    = `INSERT INTO runs(k, id, status, execution, created, updated, started, ended, not_before, attempt,
-		cancel, suspended, error, base, log_from, retire, fingerprint, last_commit, doc)
-		VALUES(?,?,0,?,?,?,0,0,?,0,'',0,NULL,?,0,NULL,?,'',?)`
+		cancel, suspended, error, base, log_from, retire, fingerprint, last_commit, doc, project)
+		VALUES(?,?,0,?,?,?,0,0,?,0,'',0,NULL,?,0,NULL,?,'',?,?)`
 )
 
 func readRun(r *rows) runRow {
@@ -101,6 +103,7 @@ func (w runRow) run() (thread.Run, error) {
 		CreatedAt: timeOf(w.created), UpdatedAt: timeOf(w.updated), StartedAt: timeOf(w.started), EndedAt: timeOf(w.ended),
 		NotBefore: timeOf(w.notBefore), Attempt: int(w.attempt), Cancel: w.cancel, Suspended: w.suspended, Error: w.err,
 		Resumes: d.Resumes, BaseCheckpoint: w.base, Principal: d.Principal, Warnings: d.Warnings,
+		Project: d.Project, Workspace: d.Workspace,
 	}
 	return run, nil
 }
@@ -116,7 +119,8 @@ type newRun struct {
 func (s *Store) encodeRun(a thread.Admission) (newRun, error) {
 	n := newRun{run: a.Run, fingerprint: a.Fingerprint}
 	d := runDoc{Assistant: n.run.AssistantID, Graph: n.run.GraphID, Metadata: n.run.Metadata, Kwargs: n.run.Kwargs, Strategy: n.run.Strategy,
-		Resumes: n.run.Resumes, Principal: n.run.Principal, Warnings: n.run.Warnings}
+		Resumes: n.run.Resumes, Principal: n.run.Principal, Warnings: n.run.Warnings,
+		Project: n.run.Project, Workspace: n.run.Workspace}
 	d.Writes = a.Resume != nil && a.Resume.Writes != nil
 	if n.run.ExecutionID == "" {
 		n.run.ExecutionID = n.run.ID
@@ -132,7 +136,8 @@ func (n newRun) insert(t *tx, h *head, now int64) (runRow, error) {
 	h.runs++
 	w := runRow{k: within(h.k, runBits, h.runs), id: n.run.ID, thread: n.run.ThreadID, execution: n.run.ExecutionID,
 		created: n.created, updated: n.created, notBefore: micros(n.run.NotBefore), base: h.head, fingerprint: n.fingerprint, doc: n.doc}
-	_, err := t.exec(insertRun, w.k, uuidID(w.id), uuidID(w.execution), w.created, w.updated, w.notBefore, uuidID(w.base), w.fingerprint, w.doc)
+	_, err := t.exec(insertRun, w.k, uuidID(w.id), uuidID(w.execution), w.created, w.updated, w.notBefore, uuidID(w.base), w.fingerprint, w.doc,
+		projectOf(n.run.Project))
 	h.queue = append(h.queue, pending{run: h.runs, notBefore: max(now, w.notBefore)})
 	return w, err
 }

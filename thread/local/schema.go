@@ -4,7 +4,7 @@ import "fmt"
 
 // migrations bring a database from version i to i+1 (PRAGMA user_version). Only
 // ever append to the list.
-var migrations = []string{schemaV1, schemaV2, schemaV3}
+var migrations = []string{schemaV1, schemaV2, schemaV3, schemaV4}
 
 // schemaV2 keeps the TTL of an item, so that reads can start it anew. Items that
 // were stored before got theirs when they were last written.
@@ -19,6 +19,81 @@ CREATE INDEX items_expires ON items(expires) WHERE expires<>0;
 const schemaV3 = `
 ALTER TABLE heads ADD COLUMN owed BLOB; -- runs dropped while another was leased: the log is told of them later
 ALTER TABLE log ADD COLUMN owner;
+`
+
+// schemaV4 keeps reviews, the audit log and API keys. Deliveries tell of reviews,
+// too, and stay when they are given up. First runs of executions are found by
+// project; "" is the default one. Questions that were asked before have no review.
+const schemaV4 = `
+CREATE TABLE reviews(
+	k INTEGER PRIMARY KEY,
+	thread INTEGER NOT NULL,
+	interrupt TEXT NOT NULL,   -- its row has the question as it was asked last
+	status INTEGER NOT NULL,
+	project TEXT NOT NULL,
+	workspace TEXT NOT NULL,
+	execution TEXT NOT NULL,
+	agent TEXT NOT NULL,
+	tools TEXT NOT NULL,       -- all names, each between line feeds
+	created INTEGER NOT NULL,
+	updated INTEGER NOT NULL,
+	version INTEGER NOT NULL,
+	assignee TEXT NOT NULL,
+	claimed INTEGER NOT NULL,  -- until
+	expires INTEGER NOT NULL,
+	warn INTEGER NOT NULL,
+	due INTEGER,               -- of an open one: when it is warned or expires; NULL for never
+	role TEXT NOT NULL,
+	escalations INTEGER NOT NULL,
+	draft TEXT NOT NULL,       -- JSON
+	comments TEXT,             -- JSON
+	outcome TEXT               -- JSON
+);
+CREATE INDEX reviews_thread ON reviews(thread);
+CREATE INDEX reviews_open ON reviews(project, created) WHERE status=0;
+CREATE INDEX reviews_ended ON reviews(project, created) WHERE status<>0;
+CREATE INDEX reviews_due ON reviews(due) WHERE due IS NOT NULL;
+CREATE TABLE review_ids( -- all that a review ever had
+	id BLOB PRIMARY KEY,
+	review INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX review_ids_review ON review_ids(review);
+ALTER TABLE interrupts ADD COLUMN review INTEGER NOT NULL DEFAULT 0; -- key of its review; 0 for none
+ALTER TABLE heads ADD COLUMN cancelled_by TEXT; -- who marked the running run, JSON
+
+CREATE TABLE audit( -- rows are only ever added
+	k INTEGER PRIMARY KEY,
+	project TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	seal BLOB NOT NULL,
+	thread NOT NULL,           -- id; '' for none
+	thread_seq INTEGER NOT NULL,
+	at INTEGER NOT NULL,
+	prev BLOB NOT NULL,
+	hash BLOB NOT NULL,
+	body TEXT NOT NULL,
+	chain INTEGER              -- key of the thread while it exists
+);
+CREATE UNIQUE INDEX audit_seq ON audit(project, seq);
+CREATE UNIQUE INDEX audit_chain ON audit(chain, thread_seq) WHERE chain IS NOT NULL;
+
+CREATE TABLE api_keys(
+	id TEXT PRIMARY KEY,
+	project TEXT NOT NULL,
+	created INTEGER NOT NULL,
+	revoked INTEGER NOT NULL,
+	doc TEXT NOT NULL          -- JSON
+);
+
+ALTER TABLE runs ADD COLUMN project TEXT NOT NULL DEFAULT '';
+CREATE INDEX runs_executions ON runs(project, created) WHERE execution=id;
+
+ALTER TABLE outbox ADD COLUMN event TEXT NOT NULL DEFAULT '';
+ALTER TABLE outbox ADD COLUMN interrupt TEXT NOT NULL DEFAULT '';
+ALTER TABLE outbox ADD COLUMN dead INTEGER NOT NULL DEFAULT 0;
+DROP INDEX outbox_due;
+CREATE INDEX outbox_due ON outbox(due) WHERE dead=0;
+CREATE INDEX outbox_dead ON outbox(due) WHERE dead=1;
 `
 
 // schemaV1: times are microseconds since the epoch, 0 for none. Keys named k

@@ -11,6 +11,7 @@ import (
 
 // CopyThread implements thread.Threads.
 func (s *Store) CopyThread(ctx context.Context, from, to string, at time.Time) (out thread.Thread, err error) {
+	actor := thread.ActorFrom(ctx)
 	err = s.write(ctx, true, func(t *tx) error {
 		row, h, err := loadThread(t.conn, from)
 		if err != nil {
@@ -39,6 +40,10 @@ func (s *Store) CopyThread(ctx context.Context, from, to string, at time.Time) (
 			return err
 		}
 		ch := &head{k: copied.k, nextSeq: 1, nextPos: 1, updated: n.row.created, head: h.head, stateUpdated: h.stateUpdated, checkpoints: h.checkpoints}
+		ch.do(actor, s.now())
+		if err := ch.copyReviews(t.conn, row.k, to); err != nil {
+			return err
+		}
 		if err := ch.save(t.conn); err != nil {
 			return err
 		}

@@ -144,9 +144,14 @@ func sameMetadata(a, b thread.Metadata) bool {
 
 // DeleteThread implements thread.Threads.
 func (s *Store) DeleteThread(ctx context.Context, id string) error {
+	actor := thread.ActorFrom(ctx)
 	return s.write(ctx, true, func(t *tx) error {
-		row, _, err := loadThread(t.conn, id)
+		row, h, err := loadThread(t.conn, id)
 		if err != nil {
+			return err
+		}
+		h.do(actor, s.now())
+		if err := h.endAudit(t.conn); err != nil {
 			return err
 		}
 		return s.dropThread(t, row)
@@ -207,7 +212,7 @@ func (s *Store) ExpiredThreads(ctx context.Context, now time.Time, limit int) (l
 				return errorsFirst(err, r.close())
 			}
 			if row.temporary {
-				waits, err := c.one(func(*rows) {}, `SELECT 1 FROM outbox WHERE thread=? LIMIT 1`, row.id)
+				waits, err := c.one(func(*rows) {}, `SELECT 1 FROM outbox WHERE thread=? AND dead=0 LIMIT 1`, row.id)
 				if err != nil {
 					return errorsFirst(err, r.close())
 				}

@@ -10,10 +10,12 @@ import (
 func (s *Store) Truncate(ctx context.Context, what thread.Truncate) error {
 	var sql []string
 	if what.Threads {
-		sql = append(sql, `DELETE FROM threads`, `DELETE FROM thread_meta`, `DELETE FROM heads`, `DELETE FROM idempotency`, `DELETE FROM outbox`)
+		sql = append(sql, `DELETE FROM threads`, `DELETE FROM thread_meta`, `DELETE FROM heads`, `DELETE FROM idempotency`, `DELETE FROM outbox`,
+			`UPDATE audit SET chain=NULL WHERE chain IS NOT NULL`)
 	}
 	if what.Threads || what.Checkpoints {
-		sql = append(sql, `DELETE FROM checkpoints`, `DELETE FROM tasks`, `DELETE FROM interrupts`, `DELETE FROM steps`,
+		sql = append(sql, `DELETE FROM checkpoints`, `DELETE FROM tasks`, `DELETE FROM interrupts`, `DELETE FROM reviews`,
+			`DELETE FROM review_ids`, `DELETE FROM steps`,
 			`DELETE FROM blobs`, `DELETE FROM segment_entries`, `DELETE FROM segments`)
 	}
 	if what.Threads || what.Runs {
@@ -24,7 +26,7 @@ func (s *Store) Truncate(ctx context.Context, what thread.Truncate) error {
 	}
 	if !what.Threads && what.Runs {
 		sql = append(sql, `DELETE FROM idempotency`,
-			`UPDATE heads SET running=0, token=token+1, due=NULL, queue=NULL, status=rest, cancel='', suspended=0`)
+			`UPDATE heads SET running=0, token=token+1, due=NULL, queue=NULL, status=rest, cancel='', cancelled_by=NULL, suspended=0`)
 	}
 	if what.Assistants {
 		sql = append(sql, `DELETE FROM assistant_versions WHERE assistant IN
