@@ -104,8 +104,8 @@ func (w *world) run() {
 	}
 	work.Go(func() { w.wreck(ctx); w.hist.add("PHASE", "wrecked") })
 	work.Wait()
-	if err := w.heal(); err != nil {
-		w.violated("%v", err)
+	for _, r := range w.replicas {
+		w.revive(r)
 	}
 	w.hist.add("PHASE", "calm")
 	quiet := eventually(patience, func() bool { return w.quiet(ctx) })

@@ -31,7 +31,10 @@ func (w *world) send(ctx context.Context, q request, replica int) (c call, reply
 		return c, nil
 	}
 	defer res.Body.Close() //nolint:errcheck // nothing is lost with it
-	b, err := io.ReadAll(res.Body)
+	var b []byte
+	if res.StatusCode != http.StatusOK || !strings.HasSuffix(q.path, "/runs/stream") { // others read that
+		b, err = io.ReadAll(res.Body)
+	}
 	if err != nil {
 		c.Err = err.Error()
 		return c, nil

@@ -2,6 +2,7 @@ package chaostest
 
 import (
 	"context"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -50,7 +51,7 @@ func (w *world) strike(ctx context.Context, f fault) {
 	case faultKill:
 		r.kill()
 		time.Sleep(f.lasts)
-		w.must(r.start())
+		w.revive(r)
 	case faultPause:
 		r.signal(syscall.SIGSTOP)
 		time.Sleep(f.lasts)
@@ -81,6 +82,14 @@ func (w *world) strike(ctx context.Context, f fault) {
 		w.failOver(ctx, f)
 	case faultReshard:
 		w.reshard(ctx, f)
+	}
+}
+
+// revive begins a replica's next life, as orchestrators do: again and again.
+func (w *world) revive(r *replica) {
+	var err error
+	if !eventually(patience, func() bool { err = r.start(); return err == nil }) {
+		w.must(err)
 	}
 }
 
@@ -150,15 +159,29 @@ func (w *world) failOver(ctx context.Context, f fault) {
 		w.must(old.Restart())
 	} else {
 		w.must(old.Process().Signal(syscall.SIGCONT))
+		time.Sleep(f.lasts) // there are two masters
 	}
 	c := rds.NewClient(&rds.Options{Addr: old.Addr(), DisableIdentity: true})
 	defer c.Close() //nolint:errcheck // nothing is lost with it
+	host, port, err := net.SplitHostPort(w.current(ctx, before))
+	w.must(err)
+	w.must(c.SlaveOf(ctx, host, port).Err()) // Sentinel would do it, eight seconds later
 	if !eventually(patience, func() bool {
 		info, err := c.Info(ctx, "replication").Result()
 		return err == nil && strings.Contains(info, "role:slave") && strings.Contains(info, "master_link_status:up")
 	}) {
 		w.violated("the suite failed: the old master does not follow the new one")
 	}
+}
+
+// current is the master that Sentinel names.
+func (w *world) current(ctx context.Context, otherwise string) string {
+	now, err := w.topo.group.Current(ctx)
+	if err != nil {
+		w.must(err)
+		return otherwise
+	}
+	return now
 }
 
 // mayBeBehind tells whether the process of an effect may have lost its run without
