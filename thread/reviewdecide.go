@@ -14,10 +14,13 @@ import (
 // Who decides is the actor of the context.
 type ReviewDecision struct {
 	ReviewID string
-	// Answer, when set, is the whole answer; Decision and Notes are not looked at then.
+	// Answer, when set, is the whole answer; Decision is not looked at then, and Notes, if there are any, are
+	// audited in place of those in the answer.
 	Answer   json.RawMessage
 	Decision string
 	Notes    string
+	// Update and Goto go with the answer, in the same superstep, as in a Command (spec/runtime.md 5). Default: nothing.
+	Update, Goto json.RawMessage
 	// Generation, when above 0, is that of the suspension that the reviewer saw.
 	Generation int64
 	// IdempotencyKey makes the decision repeatable.
@@ -81,7 +84,17 @@ func (s *Service) decision(ctx context.Context, d ReviewDecision, r Review) (Sta
 	if err != nil {
 		return StartRun{}, err
 	}
-	start.Command = encodeJSON(map[string]any{"resume": object{r.InterruptID: answer}})
+	command := object{"resume": encodeJSON(object{r.InterruptID: answer})}
+	if len(d.Update) > 0 {
+		command["update"] = d.Update
+	}
+	if len(d.Goto) > 0 {
+		command["goto"] = d.Goto
+	}
+	start.Command = encodeJSON(command)
+	if d.Answer != nil {
+		start.notes = d.Notes
+	}
 	start.IdempotencyKey, start.Principal = d.IdempotencyKey, ActorFrom(ctx).Principal
 	start.respectClaims = d.RespectClaims && start.Principal != "" // who has no name can't be told from the claimant
 	return start, nil

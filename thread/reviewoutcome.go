@@ -58,6 +58,9 @@ func outcomes(ctx context.Context, d *draft, answers []agent.Answer, reviews []*
 		q := read(r.Payload, r.ResponseSchema)
 		o := &all[i]
 		o.Decision, o.Notes = decisionOf(q, a.Value)
+		if d.request.notes != "" {
+			o.Notes = d.request.notes
+		}
 		o.Audit = auditOf(ctx, AuditDecided, *r)
 		if d.request.expired {
 			o.Decision, o.Notes = agent.DecisionExpired, ""

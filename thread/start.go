@@ -64,6 +64,8 @@ type StartRun struct {
 
 	// respectClaims and expired: see ResumeAdmission.
 	respectClaims, expired bool
+	// notes are a reviewer's beside an answer that has none; see ReviewDecision.
+	notes string
 }
 
 // LangsmithTracer is copied to configurable for graphs that report to a tracer.
