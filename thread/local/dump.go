@@ -11,7 +11,7 @@ import (
 func (s *Store) Dump(ctx context.Context, emit func(*transfer.Record) error) error {
 	return s.readAll(ctx, func(c *conn) error {
 		d := dump{ctx: ctx, c: c, emit: emit}
-		for _, part := range []func() error{d.assistants, d.items, d.crons} {
+		for _, part := range []func() error{d.assistants, d.items, d.crons, d.apiKeys, d.audit} {
 			if err := part(); err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (d dump) thread(k int64) error {
 	if err := d.emit(&transfer.Record{Thread: t}); err != nil {
 		return err
 	}
-	for _, part := range []func(int64) error{d.blobs, d.segments, d.checkpoints, d.tasks, d.questions, d.steps, d.log, d.runs, d.keys} {
+	for _, part := range []func(int64) error{d.blobs, d.segments, d.checkpoints, d.tasks, d.questions, d.reviews, d.auditOf, d.steps, d.log, d.runs, d.keys} {
 		if err := part(k); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (d dump) running(h *head) (*transfer.Running, error) {
 	}
 	r := &transfer.Running{Run: h.running, ID: id, Attempt: h.attempt, Lost: h.lost, Released: h.released, FrameBase: h.frameBase,
 		FrameReserved: h.frameReserved, Cancel: h.cancel, Started: h.started, Base: h.base, BaseRest: string(statuses[h.baseRest]),
-		StartSeq: h.startSeq, StartPos: h.startPos, LogFrom: h.logFrom}
+		StartSeq: h.startSeq, StartPos: h.startPos, LogFrom: h.logFrom, CancelledBy: transfer.Raw(h.cancelledBy)}
 	for _, u := range h.owed {
 		r.Owed = append(r.Owed, transfer.Owed{ID: u.id, Graph: u.graph, Assistant: u.assistant, Action: u.action, At: u.at / 1000})
 	}
@@ -274,6 +274,7 @@ func (d dump) keys(k int64) error {
 
 func (d dump) deliveries(threadID string) error {
 	return d.each(func(r *rows) error {
-		return d.emit(&transfer.Record{Delivery: &transfer.Delivery{ID: r.text(0), Run: r.text(1), URL: r.text(2), Attempt: r.int(3), Due: r.int(4), Error: r.text(5)}})
-	}, `SELECT id, run, url, attempt, due, error FROM outbox WHERE thread=?`, threadID)
+		return d.emit(&transfer.Record{Delivery: &transfer.Delivery{ID: r.text(0), Run: r.text(1), URL: r.text(2), Attempt: r.int(3), Due: r.int(4), Error: r.text(5),
+			Event: r.text(6), Interrupt: r.text(7), Dead: r.bool(8)}})
+	}, `SELECT id, run, url, attempt, due, error, event, interrupt, dead FROM outbox WHERE thread=?`, threadID)
 }

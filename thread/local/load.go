@@ -53,7 +53,7 @@ func (l *Target) BeginLoad(ctx context.Context) error {
 		}
 		for _, table := range []string{
 			"assistants", "assistant_versions", "items", "crons", "threads", "thread_meta", "heads", "runs", "idempotency", "checkpoints",
-			"tasks", "interrupts", "steps", "blobs", "segments", "segment_entries", "log", "outbox",
+			"tasks", "interrupts", "steps", "blobs", "segments", "segment_entries", "log", "outbox", "reviews", "review_ids", "audit", "api_keys",
 		} {
 			if _, err := t.exec(`DELETE FROM ` + table); err != nil {
 				return err
@@ -67,7 +67,7 @@ func (l *Target) BeginLoad(ctx context.Context) error {
 
 // empty refuses a store with content. The system's own assistants don't count: every server makes them.
 func empty(c *conn) error {
-	for _, table := range []string{"threads", "items", "crons"} {
+	for _, table := range []string{"threads", "items", "crons", "audit", "api_keys"} {
 		if some, err := c.one(func(*rows) {}, `SELECT 1 FROM `+table+` LIMIT 1`); err != nil || some {
 			return errorsFirst(err, fmt.Errorf("local: %w: it has %s", transfer.ErrNotEmpty, table))
 		}
@@ -137,6 +137,10 @@ func (l *Target) put(t *tx, r *transfer.Record) (err error) {
 		_, err = t.exec(`INSERT INTO crons(id, assistant, thread, enabled, next, created, updated, doc) VALUES(?,?,?,?,?,?,?,?)`,
 			c.ID, c.AssistantID, c.ThreadID, r.Cron.Enabled, r.Cron.Next, micros(c.CreatedAt), micros(c.UpdatedAt), json.RawMessage(r.Cron.Doc))
 		return err
+	case r.APIKey != nil:
+		return putKey(t.conn, r.APIKey)
+	case r.Audit != nil:
+		return putAudit(t.conn, r.Audit.Entry(), l.k)
 	case r.Thread != nil:
 		return l.putThread(t, r.Thread)
 	case r.End != nil:
@@ -193,6 +197,7 @@ func (l *Target) putThread(t *tx, d *transfer.Thread) error {
 	if r := d.Running; r != nil {
 		h.running, h.attempt, h.lost, h.released, h.frameBase, h.frameReserved = r.Run, r.Attempt, r.Lost, r.Released, r.FrameBase, r.FrameReserved
 		h.cancel, h.started, h.base, h.startSeq, h.startPos, h.logFrom = r.Cancel, r.Started, r.Base, r.StartSeq, r.StartPos, r.LogFrom
+		h.cancelledBy = r.CancelledBy
 		h.due = 1 // nobody has it
 		if h.baseRest, err = statusNamed(r.BaseRest); err != nil {
 			return err
@@ -222,9 +227,10 @@ func (l *Target) putRun(c *conn, r *transfer.Run) error {
 		return err
 	}
 	_, err = c.exec(`INSERT INTO runs(k, id, status, execution, created, updated, started, ended, not_before, attempt, cancel, suspended,
-		error, base, log_from, retire, fingerprint, last_commit, doc) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		error, base, log_from, retire, fingerprint, last_commit, doc, project) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		within(l.k, runBits, r.Number), uuidID(r.ID), status, uuidID(r.Execution), r.Created, r.Updated, r.Started, r.Ended, r.NotBefore,
-		r.Attempt, r.Cancel, r.Suspended, json.RawMessage(r.Error), uuidID(r.Base), r.LogFrom, orNull(r.Retires), r.Fingerprint, r.LastCommit, doc)
+		r.Attempt, r.Cancel, r.Suspended, json.RawMessage(r.Error), uuidID(r.Base), r.LogFrom, orNull(r.Retires), r.Fingerprint, r.LastCommit, doc,
+		projectOf(r.Project))
 	if err != nil {
 		return err
 	}
@@ -292,13 +298,16 @@ func (l *Target) putPart(t *tx, r *transfer.Record) (err error) {
 		err = putStep(t.conn, l.k, rec, encodeStep(rec))
 	case r.Question != nil:
 		err = l.putQuestion(t.conn, r.Question)
+	case r.Review != nil:
+		err = l.putReview(t.conn, r.Review)
 	case r.Key != nil:
 		_, err = t.exec(`INSERT INTO idempotency(thread, key, run, expires) SELECT ?, ?, k & 16777215, ? FROM runs WHERE id=?`, l.k, r.Key.Key, r.Key.Expires, uuidID(r.Key.Run))
 	case r.Delivery != nil:
 		d := r.Delivery
 		var threadID string
 		if _, err = t.one(func(row *rows) { threadID = row.id(0) }, `SELECT id FROM threads WHERE k=?`, l.k); err == nil {
-			_, err = t.exec(`INSERT INTO outbox(id, thread, run, url, attempt, due, error) VALUES(?,?,?,?,?,?,?)`, d.ID, threadID, d.Run, d.URL, d.Attempt, d.Due, d.Error)
+			_, err = t.exec(`INSERT INTO outbox(id, thread, run, url, attempt, due, error, event, interrupt, dead) VALUES(?,?,?,?,?,?,?,?,?,?)`,
+				d.ID, threadID, d.Run, d.URL, d.Attempt, d.Due, d.Error, d.Event, d.Interrupt, d.Dead)
 		}
 	}
 	return err
