@@ -44,6 +44,7 @@ type admission struct {
 
 	prior    *row // the thread as it was read; nil when it didn't exist
 	inflight []thread.Run
+	reviews  asked // of the questions that are answered
 }
 
 func (ad *admission) try(ctx context.Context) (thread.Admitted, error) {
@@ -57,7 +58,7 @@ func (ad *admission) try(ctx context.Context) (thread.Admitted, error) {
 	if err := ad.read(ctx); err != nil {
 		return refused(err)
 	}
-	args, err := ad.args()
+	args, err := ad.args(ctx)
 	if err != nil {
 		return refused(err)
 	}
@@ -95,6 +96,11 @@ func (ad *admission) try(ctx context.Context) (thread.Admitted, error) {
 		return refused(err)
 	case "STALE":
 		return refused(errStale)
+	case "LEAVING":
+		return refused(errorsFirst(ad.s.bury(ctx, ad.a.Run.ThreadID), errStale))
+	case "EXPIRED", "CLAIMED":
+		err := refusal(status, &r)
+		return refused(errorsFirst(r.err, err))
 	case "GONE":
 		return refused(noThread(ad.a.Run.ThreadID))
 	}
@@ -107,13 +113,22 @@ func (ad *admission) try(ctx context.Context) (thread.Admitted, error) {
 // read marks the thread, takes the run's id, and reads what the admission changes.
 func (ad *admission) read(ctx context.Context) error {
 	run := ad.a.Run
-	own := &call{script: "own", keys: []string{ad.s.keys.runs(run.ID)}, args: []any{run.ID, run.ThreadID}}
+	own := &call{script: "own", keys: ad.s.keys.firsts(run.ID), args: []any{run.ID, run.ThreadID, placeOf(run)}}
 	before := &call{script: "row", keys: ad.s.keys.thread(run.ThreadID)}
 	calls := []*call{ad.s.marking(run.ThreadID, ad.mark), own, before}
 	var waiting *call
 	if ad.displaces() {
 		waiting = &call{script: "run", keys: before.keys, args: []any{"inflight"}}
 		calls = append(calls, waiting)
+	}
+	var reviews *call
+	if re := ad.a.Resume; re != nil && len(re.Answers) > 0 {
+		var ids []string
+		for _, a := range re.Answers {
+			ids = append(ids, a.InterruptID)
+		}
+		reviews = ad.s.reading(run.ThreadID, ids...)
+		calls = append(calls, reviews)
 	}
 	if err := ad.s.evalAll(ctx, calls...); err != nil {
 		return err
@@ -139,6 +154,11 @@ func (ad *admission) read(ctx context.Context) error {
 			return err
 		}
 	}
+	if reviews != nil && ad.prior != nil {
+		if ad.reviews, _, err = takeAsked(run.ThreadID, &reviews.reply); err != nil && !isNotFound(err) {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -148,7 +168,7 @@ func (ad *admission) displaces() bool {
 }
 
 // args are the script's arguments.
-func (ad *admission) args() ([]any, error) {
+func (ad *admission) args(ctx context.Context) ([]any, error) {
 	a, run := ad.a, ad.a.Run
 	strategy := a.Strategy
 	switch strategy {
@@ -156,7 +176,11 @@ func (ad *admission) args() ([]any, error) {
 	default:
 		strategy = "reject"
 	}
-	args := []any{ad.op, ad.s.keys.threadChannel(run.ThreadID), ad.s.origin, ad.s.keys.control(),
+	actor, err := actorArg(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{ad.op, ad.s.keys.threadChannel(run.ThreadID), ad.s.origin, ad.s.keys.control(), actor,
 		run.ID, ad.doc, run.ExecutionID, micros(run.CreatedAt), micros(run.NotBefore),
 		run.Kwargs.Temporary && run.Kwargs.OnCompletion != "keep", run.Kwargs.Webhook, a.Fingerprint, a.Window.Microseconds(),
 		a.IdempotencyKey, a.KeyTTL.Microseconds(), strategy, a.DropsPending}
@@ -170,8 +194,11 @@ func (ad *admission) args() ([]any, error) {
 		return nil, err
 	}
 	args = append(append(args, thread...), agent.NullTask)
-	args = append(args, ad.resumeArgs()...)
-	return ad.endArgs(args)
+	resume, err := ad.resumeArgs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ad.endArgs(append(args, resume...))
 }
 
 // threadArgs are the thread to be created and what an existing one becomes.
@@ -208,10 +235,10 @@ func (ad *admission) threadArgs() (args []any, err error) {
 	return append(args, ad.prior.mv, changes, []byte(metadata), []byte(config)), nil
 }
 
-func (ad *admission) resumeArgs() []any {
+func (ad *admission) resumeArgs(ctx context.Context) ([]any, error) {
 	re := ad.a.Resume
 	if re == nil {
-		return []any{0}
+		return []any{0}, nil
 	}
 	args := []any{1, re.ExpectHead, re.ExpectGeneration, re.Fingerprint, len(re.Answers)}
 	for _, a := range re.Answers {
@@ -222,9 +249,12 @@ func (ad *admission) resumeArgs() []any {
 		args = append(args, a.InterruptID, []byte(value), a.By, micros(a.At), a.RunID)
 	}
 	if re.Writes == nil {
-		return append(args, 0)
+		args = append(args, 0)
+	} else {
+		args = append(args, taskArgs([]agent.TaskRecord{*re.Writes})...)
 	}
-	return append(args, taskArgs([]agent.TaskRecord{*re.Writes})...)
+	outcomes, err := outcomeArgs(ctx, ad.a, ad.reviews)
+	return append(args, outcomes...), err
 }
 
 // endArgs adds how the pending runs that the strategy ends are told of.

@@ -2,98 +2,97 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+
+	"github.com/parley-dev/parley/thread"
 )
 
-// auditBatch is how many entries of a shard one round of the sweeper compares with their threads.
-const auditBatch = 200
-
-// auditor goes through all derived entries, a few at a time, and puts right what no
-// mark told of: after a fail-over a shard may have lost what a thread still has,
-// or the other way round.
-type auditor struct {
-	s *Store
-	// shard is the one under way; entries and runs are where it goes on in its hashes.
-	shard         int
-	entries, runs uint64
-	// orphans are run ids whose thread had no such run in the last round: perhaps it was just being admitted.
-	orphans map[string]bool
-}
-
-func newAuditor(s *Store) *auditor { return &auditor{s: s, orphans: map[string]bool{}} }
-
-// round compares the next few entries.
-func (a *auditor) round(ctx context.Context) error {
-	if err := a.compareEntries(ctx); err != nil {
-		return err
-	}
-	if err := a.compareRuns(ctx); err != nil {
-		return err
-	}
-	if a.entries == 0 && a.runs == 0 {
-		a.shard = (a.shard + 1) % a.s.keys.shards
-	}
-	return nil
-}
-
-// compareEntries reconciles threads whose entry has another version than they have.
-func (a *auditor) compareEntries(ctx context.Context) error {
-	list, cursor, err := a.s.client.HScan(ctx, a.s.keys.entries(a.shard), a.entries, "", auditBatch).Result()
+// AppendAudit implements thread.Audit.
+func (s *Store) AppendAudit(ctx context.Context, project, threadID string, body thread.AuditBody) error {
+	e, err := newEntry(ctx, body)
 	if err != nil {
 		return err
 	}
-	var ids []string
-	versions := map[string]string{}
-	for i := 0; i+1 < len(list); i += 2 {
-		ids = append(ids, list[i])
-		versions[list[i]], _, _ = strings.Cut(list[i+1], " ")
-	}
-	rows, err := a.s.readRows(ctx, ids)
-	if err != nil {
+	project = orDefault(project)
+	if threadID != "" {
+		_, err := s.change(ctx, threadID, "note", append([]any{newOp(), project}, e.args()...), derived{})
 		return err
 	}
-	for i, w := range rows {
-		if w != nil && strconv.FormatInt(w.version, 10) == versions[ids[i]] {
-			continue
-		}
-		if err := a.s.reconcile(ctx, ids[i], ""); err != nil {
-			return err
-		}
-	}
-	a.entries = cursor
-	return nil
+	r := s.confirmed(ctx, "seal", s.keys.sealing(project, newOp()), project, "", "", 1, 0, 0, "", e.sum, []byte(e.body))
+	return errorsFirst(r.err, r.unconfirmed)
 }
 
-// compareRuns frees run ids that their thread doesn't have, if it had none a round before either.
-func (a *auditor) compareRuns(ctx context.Context) error {
-	list, cursor, err := a.s.client.HScan(ctx, a.s.keys.runsOf(a.shard), a.runs, "", auditBatch).Result()
-	if err != nil {
-		return err
-	}
-	var ids []string
-	var calls []*call
-	for i := 0; i+1 < len(list); i += 2 {
-		ids = append(ids, list[i])
-		calls = append(calls, &call{script: "run", keys: a.s.keys.thread(list[i+1]), args: []any{"id", list[i]}})
-	}
-	if err := a.s.evalAll(ctx, calls...); err != nil {
-		return err
-	}
-	for i, c := range calls {
-		if c.reply.status() == "OK" && c.reply.more() {
-			delete(a.orphans, ids[i])
-			continue
-		}
-		if !a.orphans[ids[i]] {
-			a.orphans[ids[i]] = true
-			continue
-		}
-		delete(a.orphans, ids[i])
-		if err := a.s.disown(ctx, ids[i]); err != nil {
-			return err
-		}
-	}
-	a.runs = cursor
-	return nil
+// chainPart are entries of a thread's chain.
+type chainPart struct {
+	project string
+	first   string // hash of the first entry of all, which names the chain
+	entries []thread.AuditEntry
 }
+
+// takeChain reads entries of a chain; *NotFoundError without one.
+func takeChain(threadID string, r *reply) (c chainPart, err error) {
+	if r.status() == "GONE" {
+		return c, noThread(threadID)
+	}
+	c.project, c.first = r.text(), r.text()
+	for r.more() {
+		in := r.inner()
+		c.entries = append(c.entries, thread.AuditEntry{Project: c.project, ThreadID: threadID, ThreadSeq: in.int(), At: timeOf(in.int()),
+			Prev: in.text(), Hash: in.text(), Body: in.blob(), Seq: in.int(), Seal: in.text()})
+		r.err = errorsFirst(r.err, in.err)
+	}
+	return c, r.err
+}
+
+// ThreadAudit implements thread.Audit.
+func (s *Store) ThreadAudit(ctx context.Context, threadID string) ([]thread.AuditEntry, error) {
+	r := s.eval(ctx, "chain", s.keys.thread(threadID), "all")
+	if r.err != nil {
+		return nil, r.err
+	}
+	c, err := takeChain(threadID, &r)
+	return c.entries, err
+}
+
+// ProjectAudit implements thread.Audit.
+func (s *Store) ProjectAudit(ctx context.Context, project string, after int64, limit int) (list []thread.AuditEntry, err error) {
+	project = orDefault(project)
+	if limit <= 0 {
+		return nil, nil
+	}
+	r := s.eval(ctx, "projectchain", s.keys.sealing(project, "")[:3], max(after, 0), limit)
+	for r.more() {
+		in := r.inner()
+		list = append(list, thread.AuditEntry{Project: project, Seq: in.int(), Seal: in.text(), ThreadID: in.text(), ThreadSeq: in.int(), At: timeOf(in.int()),
+			Prev: in.text(), Hash: in.text(), Body: in.blob()})
+		r.err = errorsFirst(r.err, in.err)
+	}
+	return list, r.err
+}
+
+// AuditEnd implements thread.Audit.
+func (s *Store) AuditEnd(ctx context.Context, project string) (int64, error) {
+	end, err := s.client.HGet(ctx, s.keys.projects()[0], orDefault(project)).Result()
+	if errors.Is(err, rds.Nil) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	n, _, _ := strings.Cut(end, " ")
+	return strconv.ParseInt(n, 10, 64)
+}
+
+// sealing lists the keys with which entries are added to a project's chain.
+func (k keys) sealing(project, op string) []string {
+	all := k.projects()
+	return []string{all[0], all[1], k.projectAudit(project), k.projectsOp(op)}
+}
+
+// micro is a time as the bound of a range.
+func micro(t time.Time) string { return strconv.FormatInt(micros(t), 10) }

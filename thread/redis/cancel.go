@@ -26,7 +26,11 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 	if err != nil {
 		return run, nil, err
 	}
-	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, s.keys.control(), runID, action, micros(at), agent.NullTask}
+	actor, err := actorArg(ctx)
+	if err != nil {
+		return run, nil, err
+	}
+	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, s.keys.control(), actor, runID, action, micros(at), agent.NullTask}
 	args = append(args, floating(b)...)
 	r := s.confirmed(ctx, "cancel", s.keys.thread(threadID), args...)
 	if r.err != nil {
@@ -59,7 +63,11 @@ func (s *Store) Rollback(ctx context.Context, l thread.Lease, last []thread.Entr
 	if err != nil {
 		return nil, err
 	}
-	args := append([]any{newOp(), l.Token, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control(), agent.NullTask}, batch...)
+	actor, err := actorArg(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]any{newOp(), l.Token, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control(), actor, agent.NullTask}, batch...)
 	keys := s.keys.thread(l.ThreadID)
 	r := s.persist(ctx, func() reply { return s.confirmed(ctx, "rollback", keys, args...) })
 	if r.err == nil {
@@ -93,7 +101,11 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []t
 	if err != nil {
 		return nil, err
 	}
-	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, s.keys.control(), runID, agent.NullTask}
+	actor, err := actorArg(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{newOp(), s.keys.threadChannel(threadID), s.origin, s.keys.control(), actor, runID, agent.NullTask}
 	args = append(append(args, floating(end)...), floating(never)...)
 	_, r, err := s.changeReply(ctx, threadID, "remove", args, derived{wake: true, anew: true})
 	if isNotFound(err) {

@@ -192,7 +192,7 @@ func (s *Store) giveUp(ctx context.Context, run thread.Run, token int64) error {
 	}
 	args := append([]any{newOp(), token}, s.channelArgs(run.ThreadID)...)
 	args[3] = "" // nobody but the subscription tells readers of it
-	args = append(append(args, finish...), floating(last)...)
+	args = append(append(append(args, "{}"), finish...), floating(last)...)
 	r := s.eval(ctx, "giveup", s.keys.thread(run.ThreadID), args...)
 	if r.err != nil {
 		return r.err

@@ -10,7 +10,11 @@ import (
 // Commit implements thread.Runs: one round trip; a commit that ends the run takes
 // another one for what is derived.
 func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (told []thread.Entry, err error) {
-	args := []any{newOp(), l.Token, l.RunID, c.ID, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control()}
+	actor, err := actorArg(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{newOp(), l.Token, l.RunID, c.ID, s.keys.threadChannel(l.ThreadID), s.origin, s.keys.control(), actor}
 	args = append(args, checkpointArgs(c.Checkpoints)...)
 	args = append(args, taskArgs(c.Tasks)...)
 	args = append(args, len(c.Steps))
@@ -26,16 +30,28 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 		return nil, err
 	}
 	args = append(append(args, batch...), finish...)
+	questions := asks(l.ThreadID, l.RunID, c.Tasks)
+	reviewed := len(questions)+len(c.Audit) > 0
 	run := s.eval
-	if c.Finish != nil {
+	if c.Finish != nil || reviewed {
 		run = s.confirmed
 	}
 	keys := s.keys.thread(l.ThreadID)
-	r := s.persist(ctx, func() reply { return run(ctx, "commit", keys, args...) })
-	if r.err != nil {
-		return nil, r.err
+	var r reply
+	var mark string
+	if reviewed {
+		r, mark, err = s.commitReviewed(ctx, l, c, questions, args)
+	} else {
+		args = append(args, 0)
+		r = s.persist(ctx, func() reply { return run(ctx, "commit", keys, args...) })
 	}
-	if r.status(); r.err != nil || c.Finish == nil {
+	if err := errorsFirst(err, r.err); err != nil {
+		return nil, err
+	}
+	if r.status(); r.err != nil || c.Finish == nil && !reviewed {
+		if r.err == nil && r.more() { // it superseded reviews
+			s.repair(context.WithoutCancel(ctx), l.ThreadID)
+		}
 		return nil, fenced(r.err, l)
 	}
 	w := readRow(l.ThreadID, &r)
@@ -44,8 +60,8 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 	}
 	// The entry in the queue stands for a mark: it leaves with what is derived, and until then,
 	// when the lease would have ended, who finds nothing to claim reconciles the thread.
-	if err := s.derive(ctx, w, derived{wake: w.due > 0}); err != nil {
-		s.log.Warn("derived entries of an ended run", "thread", l.ThreadID, "err", err)
+	if err := s.derive(ctx, w, derived{wake: c.Finish != nil && w.due > 0, mark: mark}); err != nil {
+		s.log.Warn("derived entries of a run", "thread", l.ThreadID, "err", err)
 	}
 	if s.opts.LogBytes > 0 && w.logBytes > s.opts.LogBytes {
 		s.enforce(ctx, l.ThreadID)

@@ -16,6 +16,8 @@ type derived struct {
 	anew bool
 	// wake tells all replicas that there is work.
 	wake bool
+	// whole: the row's parts are all that there are.
+	whole bool
 }
 
 // derive writes the entries in the thread's shard that follow from its row. They
@@ -45,8 +47,20 @@ func (s *Store) derive(ctx context.Context, w row, d derived) error {
 			args = append(args, m)
 		}
 	}
-	args = append(args, d.mark, s.wakeChannel(d.wake))
+	args = append(args, d.mark, s.wakeChannel(d.wake), w.unsealed, w.before, w.parts, d.whole, len(w.changed))
+	for _, p := range w.changed {
+		args = p.args(args)
+	}
 	r := s.eval(context.WithoutCancel(ctx), "derive", s.keys.shard(s.keys.shardOf(w.id)), args...)
+	if r.err != nil {
+		return r.err
+	}
+	if w.unsealed != 0 {
+		s.sealing.add(w.id)
+	}
+	if behind := r.int() == 2; behind && !d.whole {
+		return s.reconcile(ctx, w.id, d.mark)
+	}
 	return r.err
 }
 
@@ -59,7 +73,7 @@ func (s *Store) wakeChannel(wake bool) string {
 
 // underive removes the entries of a thread that was deleted with the given version.
 func (s *Store) underive(ctx context.Context, id string, version int64, mark string) error {
-	r := s.eval(context.WithoutCancel(ctx), "derive", s.keys.shard(s.keys.shardOf(id)), id, 0, version, 0, 0, 0, 0, 0, 0, 0, mark, "")
+	r := s.eval(context.WithoutCancel(ctx), "derive", s.keys.shard(s.keys.shardOf(id)), id, 0, version, 0, 0, 0, 0, 0, 0, 0, mark, "", 0, 0, 0, 0, 0)
 	return r.err
 }
 
@@ -88,17 +102,41 @@ func (s *Store) unmark(ctx context.Context, threadID, mark string) {
 func (s *Store) reconcile(ctx context.Context, id, mark string) error {
 	w, version, err := s.readRow(ctx, id)
 	if isNotFound(err) {
+		if w.leaving {
+			if err := s.bury(ctx, id); err != nil {
+				return err
+			}
+		}
 		return s.underive(ctx, id, version, mark)
 	}
 	if err != nil {
 		return err
+	}
+	if w.parts != 0 {
+		if err := s.readParts(ctx, &w); err != nil {
+			return err
+		}
 	}
 	if w.stale {
 		if err := s.showAnew(ctx, id); err != nil {
 			return err
 		}
 	}
-	return s.derive(ctx, w, derived{metadata: true, mark: mark})
+	return s.derive(ctx, w, derived{metadata: true, mark: mark, whole: true})
+}
+
+// readParts makes all parts of a thread those of its row.
+func (s *Store) readParts(ctx context.Context, w *row) error {
+	r := s.eval(context.WithoutCancel(ctx), "parts", s.keys.thread(w.id))
+	if r.err == nil && r.status() == "GONE" {
+		return nil // its deletion finds them
+	}
+	w.parts, w.changed = r.int(), nil
+	w.before = w.parts
+	for r.more() {
+		w.changed = append(w.changed, takePart(w.id, &r))
+	}
+	return r.err
 }
 
 // readRow reads a thread; for one that doesn't exist at is the store's time, and the error ErrNotFound.
@@ -109,7 +147,7 @@ func (s *Store) readRow(ctx context.Context, id string) (w row, at int64, err er
 
 func takeRow(id string, r *reply) (w row, at int64, err error) {
 	if r.status() == "GONE" {
-		at = r.int()
+		at, w.leaving = r.int(), r.bool()
 		if r.err == nil {
 			return w, at, noThread(id)
 		}

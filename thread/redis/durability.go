@@ -113,6 +113,19 @@ func (s *Store) confirmed(ctx context.Context, name string, keys []string, args 
 	}
 }
 
+// confirmedAll is evalAll for scripts whose result is to be as durable as asked for.
+func (s *Store) confirmedAll(ctx context.Context, calls ...*call) error {
+	if !s.confirm.needed {
+		return s.evalAll(ctx, calls...)
+	}
+	for _, c := range calls {
+		if c.reply = s.confirmed(ctx, c.script, c.keys, c.args...); c.reply.err != nil || c.reply.unconfirmed != nil {
+			return errorsFirst(c.reply.err, c.reply.unconfirmed)
+		}
+	}
+	return nil
+}
+
 // node is the client of the server that has a key: WAIT is about one connection.
 func (s *Store) node(ctx context.Context, key string) (rds.UniversalClient, error) {
 	if cluster, ok := s.client.(*rds.ClusterClient); ok {

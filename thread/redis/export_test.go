@@ -24,7 +24,7 @@ func (s *Store) SweepAll(ctx context.Context) error {
 
 // AuditAll compares all derived entries with their threads.
 func (s *Store) AuditAll(ctx context.Context) error {
-	for a, rounds := newAuditor(s), 0; rounds < 4*s.keys.shards; rounds++ { // twice around, with some to spare
+	for a, rounds := newComparer(s), 0; rounds < 4*s.keys.shards; rounds++ { // twice around, with some to spare
 		if err := a.round(ctx); err != nil {
 			return err
 		}

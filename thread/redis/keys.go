@@ -37,6 +37,9 @@ var threadKeyNames = []string{
 	"idempotent",  // hash: runs by idempotency key
 	"outbox",      // hash: webhooks to be sent
 	"retired",     // sorted set: runs by the end of their execution
+	"reviews",     // hash: reviews of questions
+	"audit",       // hash: the audit chain
+	"dead",        // hash: webhooks that are tried no more
 }
 
 // The keys that the most frequent scripts get.
@@ -74,6 +77,11 @@ var shardKeyNames = []string{
 	"deliveries", // sorted set: webhooks by when they are due
 	"owners",     // hash: threads of webhooks
 	"dirty",      // sorted set: marks of threads whose derived entries may be behind, by time
+	"unsealed",   // sorted set: threads by the first audit entry that stands in no project's chain
+	"parts",      // hash: reviews and dead letters, what of each is in the others, and its version
+	"part-index", // sorted set: members that searches for parts range over (parts.go)
+	"part-due",   // sorted set: parts by when they are due
+	"part-ids",   // hash: parts by the ids under which they are found
 }
 
 func (k keys) shardTag(n int) string { return k.prefix + "{" + strconv.Itoa(n) + "}:" }
@@ -99,11 +107,25 @@ func (k keys) retiring(n int) string   { return k.shardTag(n) + "retiring" }
 func (k keys) deliveries(n int) string { return k.shardTag(n) + "deliveries" }
 func (k keys) owners(n int) string     { return k.shardTag(n) + "owners" }
 func (k keys) dirty(n int) string      { return k.shardTag(n) + "dirty" }
+func (k keys) unsealed(n int) string   { return k.shardTag(n) + "unsealed" }
+func (k keys) partIndex(n int) string  { return k.shardTag(n) + "part-index" }
+func (k keys) partDue(n int) string    { return k.shardTag(n) + "part-due" }
+func (k keys) partIDs(n int) string    { return k.shardTag(n) + "part-ids" }
 
 // runs is the hash of the threads of runs, by run id.
 func (k keys) runs(runID string) string { return k.runsOf(k.shardOf(runID)) }
 
 func (k keys) runsOf(n int) string { return k.shardTag(n) + "runs" }
+
+// firsts lists the keys of a run's shard that tell whose it is, and, of the first run
+// of an execution, its place in the order of executions.
+func (k keys) firsts(runID string) []string {
+	n := k.shardOf(runID)
+	return []string{k.runsOf(n), k.executions(n), k.executionOrder(n)}
+}
+
+func (k keys) executions(n int) string     { return k.shardTag(n) + "executions" }
+func (k keys) executionOrder(n int) string { return k.shardTag(n) + "execution-order" }
 
 // items lists the keys of the long-term items of a shard: items, their order by
 // namespace and key, those with an end, and how many each namespace has.
@@ -129,6 +151,19 @@ func (k keys) crons() []string {
 	tag := k.prefix + "{crons}:"
 	return []string{tag + "rows", tag + "next"}
 }
+
+// projects lists the keys of all projects: the ends of their audit chains by name, how
+// far the chain of each thread is sealed, and API keys by id.
+func (k keys) projects() []string {
+	tag := k.prefix + "{projects}:"
+	return []string{tag + "ends", tag + "sealed", tag + "keys"}
+}
+
+// projectAudit is the list of a project's sealed audit entries.
+func (k keys) projectAudit(project string) string { return k.prefix + "{projects}:audit:" + project }
+
+// projectsOp notes for a minute what an operation on projects did.
+func (k keys) projectsOp(op string) string { return k.prefix + "{projects}:done:" + op }
 
 // settings is the hash of what all replicas have to agree on.
 func (k keys) settings() string { return k.prefix + "settings" }

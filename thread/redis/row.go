@@ -38,6 +38,11 @@ type row struct {
 	logBytes                     int64
 	stale                        bool // the log's snapshot shows a run that was deleted
 	deliveries                   []due
+	// before and parts are the versions of parts before the transition and now, 0 without any; changed are those it changed.
+	before, parts int64
+	changed       []part
+	unsealed      int64 // time of the first audit entry that isn't sealed; 0 for none
+	leaving       bool  // the thread is deleted, but for its audit chain
 }
 
 // due is a webhook and when it is to be sent.
@@ -56,6 +61,14 @@ func readRow(id string, r *reply) row {
 		w.deliveries = append(w.deliveries, due{id: out.text(), at: out.int()})
 	}
 	w.stale, w.logBytes = in.bool(), in.int()
+	if news := in.inner(); news.more() {
+		w.before, w.parts, w.unsealed = news.int(), news.int(), news.int()
+		list := news.inner()
+		for list.more() {
+			w.changed = append(w.changed, takePart(id, &list))
+		}
+		in.err = errorsFirst(in.err, news.err, list.err)
+	}
 	if in.err == nil {
 		in.err = out.err
 	}

@@ -31,12 +31,14 @@ type runDoc struct {
 	Strategy  string           `json:"strategy,omitempty"`
 	Resumes   []string         `json:"resumes,omitempty"`
 	Principal string           `json:"principal,omitempty"`
+	Project   string           `json:"project,omitempty"`
+	Workspace string           `json:"workspace,omitempty"`
 	Warnings  []string         `json:"warnings,omitempty"`
 }
 
 func encodeRun(run thread.Run) ([]byte, error) {
 	return encodeJSON(runDoc{Assistant: run.AssistantID, Graph: run.GraphID, Metadata: run.Metadata, Kwargs: run.Kwargs,
-		Strategy: run.Strategy, Resumes: run.Resumes, Principal: run.Principal, Warnings: run.Warnings})
+		Strategy: run.Strategy, Resumes: run.Resumes, Principal: run.Principal, Project: run.Project, Workspace: run.Workspace, Warnings: run.Warnings})
 }
 
 // takeRun reads a run as scripts tell it.
@@ -59,7 +61,7 @@ func takeRun(threadID string, r *reply) (thread.Run, error) {
 	}
 	run.Status = runStatuses[status]
 	run.AssistantID, run.GraphID, run.Metadata, run.Kwargs, run.Strategy = d.Assistant, d.Graph, d.Metadata, d.Kwargs, d.Strategy
-	run.Resumes, run.Principal, run.Warnings = d.Resumes, d.Principal, d.Warnings
+	run.Resumes, run.Principal, run.Project, run.Workspace, run.Warnings = d.Resumes, d.Principal, d.Project, d.Workspace, d.Warnings
 	return run, nil
 }
 
@@ -122,14 +124,11 @@ func (s *Store) disown(ctx context.Context, runIDs ...string) error {
 	if len(runIDs) == 0 {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx)
-	_, err := s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
-		for _, id := range runIDs {
-			p.HDel(ctx, s.keys.runs(id), id)
-		}
-		return nil
-	})
-	return err
+	calls := make([]*call, len(runIDs))
+	for i, id := range runIDs {
+		calls[i] = &call{script: "disown", keys: s.keys.firsts(id), args: []any{id}}
+	}
+	return s.evalAll(context.WithoutCancel(ctx), calls...)
 }
 
 // ListRuns implements thread.Runs.

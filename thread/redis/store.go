@@ -69,6 +69,8 @@ type Store struct {
 	confirm confirmation
 	// claiming are the threads of which this process is claiming a run.
 	claiming claims
+	// sealing are the threads whose audit entries this process is to seal.
+	sealing sealer
 
 	life   context.Context //nolint:containedctx // the store's own lifetime, not a request's
 	end    context.CancelFunc
@@ -113,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &Store{opts: o, claiming: claims{threads: map[string]bool{}}, client: o.Client, log: o.Logger, origin: uuid.NewString()[:8], keys: keys{prefix: o.Prefix, shards: o.Shards}}
+	s := &Store{opts: o, claiming: claims{threads: map[string]bool{}}, sealing: newSealer(), client: o.Client, log: o.Logger, origin: uuid.NewString()[:8], keys: keys{prefix: o.Prefix, shards: o.Shards}}
 	if s.client == nil {
 		client, err := connect(o.URL, o.Dialer)
 		if err != nil {
@@ -149,10 +151,14 @@ func (s *Store) open(ctx context.Context) error {
 	if s.opts.Unfinished { // what is half there must not be repaired
 		return nil
 	}
-	s.loops.Add(1)
+	s.loops.Add(2)
 	go func() {
 		defer s.loops.Done()
 		s.sweep(s.life)
+	}()
+	go func() {
+		defer s.loops.Done()
+		s.seal(s.life)
 	}()
 	return nil
 }
@@ -229,6 +235,8 @@ const (
 	notFoundCron       = "cron"
 	notFoundDelivery   = "delivery"
 	notFoundItem       = "item"
+	notFoundKey        = "key"
+	notFoundReview     = "review"
 	notFoundRun        = "run"
 	notFoundSegment    = "segment"
 	notFoundThread     = "thread"

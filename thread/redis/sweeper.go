@@ -19,7 +19,7 @@ const (
 
 // sweep repairs what writers that died have left, from time to time until ctx ends.
 func (s *Store) sweep(ctx context.Context) {
-	a := newAuditor(s)
+	c := newComparer(s)
 	for {
 		pause := s.opts.SweepEvery/2 + rand.N(s.opts.SweepEvery)
 		t := time.NewTimer(pause)
@@ -34,7 +34,7 @@ func (s *Store) sweep(ctx context.Context) {
 				s.log.Warn("sweep", "shard", n, "err", err)
 			}
 		}
-		if err := a.round(ctx); err != nil && ctx.Err() == nil {
+		if err := c.round(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("compare derived entries", "err", err)
 		}
 	}
@@ -76,7 +76,7 @@ func (s *Store) sweepShard(ctx context.Context, n int, grace time.Duration) erro
 func (s *Store) disownUnknown(ctx context.Context, threadID, runID string) error {
 	_, err := s.GetRun(ctx, threadID, runID)
 	if isNotFound(err) {
-		return s.client.HDel(ctx, s.keys.runs(runID), runID).Err()
+		return s.disown(ctx, runID)
 	}
 	return err
 }

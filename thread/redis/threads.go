@@ -40,19 +40,34 @@ func (s *Store) changeReply(ctx context.Context, id, script string, args []any, 
 	if err := s.evalAll(ctx, s.marking(id, d.mark)); err != nil {
 		return w, r, err
 	}
-	r = s.confirmed(ctx, script, s.keys.thread(id), args...)
-	if r.err != nil {
-		return w, r, r.err // the outcome is unknown: the mark stays
+	status := "LEAVING"
+	for status == "LEAVING" {
+		r = s.confirmed(ctx, script, s.keys.thread(id), args...)
+		if r.err != nil {
+			return w, r, r.err // the outcome is unknown: the mark stays
+		}
+		if status = r.status(); status == "LEAVING" {
+			r.err = s.bury(ctx, id)
+		}
+		if r.err != nil {
+			break
+		}
 	}
-	switch status := r.status(); {
-	case status == "OK":
+	switch status {
+	case "OK":
 		w = readRow(id, &r)
-	case status == "GONE":
+	case "GONE", "NONE":
 		r.err = noThread(id)
-	case status == "STALE":
+	case "STALE":
 		r.err = errStale
-	case r.err == nil:
-		r.fail()
+	case "MISFIT":
+		r.err = &misfitError{generation: r.int()}
+	case "EXPIRED":
+		r.err = refusal(status, &r)
+	default:
+		if r.err == nil {
+			r.fail()
+		}
 	}
 	if r.err != nil {
 		s.unmark(ctx, id, d.mark)
@@ -132,7 +147,15 @@ func (s *Store) DeleteThread(ctx context.Context, id string) error {
 		return noThread(id)
 	}
 	runs := prior.reply.inner()
-	r := s.eval(ctx, "delete", prior.keys, s.channelArgs(id)...)
+	actor, err := actorArg(ctx)
+	if err != nil {
+		return err
+	}
+	audit, err := newEntry(ctx, thread.AuditBody{Action: thread.AuditDeleted})
+	if err != nil {
+		return err
+	}
+	r := s.confirmed(ctx, "delete", prior.keys, append(append(s.channelArgs(id), actor), audit.args()...)...)
 	if r.err != nil {
 		return r.err
 	}
@@ -140,52 +163,19 @@ func (s *Store) DeleteThread(ctx context.Context, id string) error {
 	if status == "OK" {
 		runs = r.inner()
 	}
+	leaving := r.bool()
 	if r.err != nil {
 		return r.err
+	}
+	if leaving {
+		if err := s.bury(ctx, id); err != nil {
+			return err // the mark stays
+		}
 	}
 	if err := s.disown(ctx, runs.texts()...); err != nil {
 		return err
 	}
-	return s.underive(ctx, id, version, mark)
-}
-
-// CopyThread implements thread.Threads.
-func (s *Store) CopyThread(ctx context.Context, from, to string, at time.Time) (thread.Thread, error) {
-	r := s.eval(ctx, "dump", s.keys.thread(from))
-	if r.err == nil && r.status() == "GONE" {
-		return thread.Thread{}, noThread(from)
-	}
-	w := readRow(from, &r)
-	cps, docs, tasks, blobs, segments := r.int(), r.inner(), r.inner(), r.inner(), r.inner()
-	if r.err != nil {
-		return thread.Thread{}, r.err
-	}
-	metadata, err := mergeMetadata(w.metadata, thread.Metadata{"thread_id": quoted(to)})
-	if err != nil {
-		return thread.Thread{}, err
-	}
-	args := []any{newOp(), micros(at), []byte(metadata), "{}", w.head, w.stateUpdated, cps, len(docs.list) / 2}
-	old, new := quoted(from), quoted(to)
-	for docs.more() {
-		seq := docs.int()
-		rec, err := decodeCheckpoint(docs.blob())
-		if err != nil {
-			return thread.Thread{}, err
-		}
-		rec.Metadata = bytes.ReplaceAll(rec.Metadata, old, new)
-		args = append(args, seq, encodeCheckpoint(rec))
-	}
-	for _, hash := range []reply{tasks, blobs, segments} {
-		args = append(append(args, len(hash.list)/2), hash.list...)
-	}
-	copied, err := s.change(ctx, to, "restore", args, derived{metadata: true})
-	if errors.Is(err, thread.ErrExists) {
-		err = fmt.Errorf("thread %s: %w", to, thread.ErrExists)
-	}
-	if err != nil {
-		return thread.Thread{}, err
-	}
-	return copied.thread()
+	return errorsFirst(s.underive(ctx, id, version, mark), r.unconfirmed)
 }
 
 // ExpiredThreads implements thread.Threads. The thread of a stateless run stays

@@ -48,7 +48,7 @@ func (s *Store) truncateThread(ctx context.Context, id string, what thread.Trunc
 	if _, err := s.change(ctx, id, "truncate", []any{what.Runs, what.Checkpoints}, derived{}); err != nil {
 		return err
 	}
-	return s.disown(ctx, runs...)
+	return errorsFirst(s.disown(ctx, runs...), s.reconcile(ctx, id, ""))
 }
 
 // orderKey is the place of the key of run ids in threadKeyNames.

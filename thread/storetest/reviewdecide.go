@@ -40,7 +40,11 @@ func (e *reviewEnv) refuse(threadID string, change ...func(*thread.Admission)) e
 		require.NoError(e, err)
 		runs, err := e.ListRuns(e.ctx, threadID, thread.RunQuery{})
 		require.NoError(e, err)
-		return append(all, list, e.chain(threadID), e.announced(threadID), e.pending(threadID), len(runs), e.getThread(threadID))
+		chain := e.chain(threadID)
+		for i := range chain { // sealed whenever it may be
+			chain[i].Seq, chain[i].Seal = 0, ""
+		}
+		return append(all, list, chain, e.announced(threadID), e.pending(threadID), len(runs), e.getThread(threadID))
 	}
 	before := look()
 	_, err := e.AdmitRun(e.as("ann"), newAdmission(threadID, change...))
@@ -162,7 +166,8 @@ var decideCases = []testCase{
 		e.admit(id, decide("f", "approve", answer(ids[0], "1"))) // who doesn't, can
 		require.Equal(e, "bea", e.review(id, ids[0]).Assignee, "an ended review keeps who had it")
 
-		r = e.changed(e.review(id, ids[1]), func(c *thread.ReviewChange) { c.Terms.Assignee, c.ClaimFor = "bea", 30*time.Millisecond })
+		r, err = e.change(e.review(id, ids[1]), func(c *thread.ReviewChange) { c.Terms.Assignee, c.ClaimFor = "bea", 30*time.Millisecond })
+		require.NoError(e, err)
 		require.Equal(e, "bea", r.Assignee)
 		require.Eventually(e, func() bool {
 			_, err := e.AdmitRun(e.ctx, newAdmission(id, decide("g", "approve", answer(ids[1], "1")), respectClaims))

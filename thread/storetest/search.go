@@ -146,8 +146,9 @@ var searchCases = []testCase{
 
 			`{"teams":{"$eq":["red","blue"],"$contains":"red"}}`: {ids[0]},
 			`{"teams":{"$eq":["red","blue"],"$contains":"x"}}`:   nil,
-			`{"owner":{"$ne":"bob"}}`:                            nil,
-			`{"owner":{"$eq":"ann","$ne":"bob"}}`:                nil,
+			`{"owner":{"$ne":"bob"}}`:                            {ids[0]},
+			`{"owner":{"$eq":"ann","$ne":"bob"}}`:                {ids[0]},
+			`{"owner":{"$eq":"ann","$unknown":"bob"}}`:           nil,
 		} {
 			var f thread.Filter
 			require.NoError(e, json.Unmarshal([]byte(filter), &f))

@@ -1,22 +1,26 @@
 -- Admits a run: creates its thread if need be, compares the strategy with what is
 -- inflight, stores answers, and claims the run where that is asked and possible.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin, control;
+-- ARGV: op, channel, origin, control, actor;
 --   run: id, document, execution, created (0: now), not before, whether its thread goes with it, webhook, fingerprint, window;
 --   idempotency key, its life; strategy; drops pending;
 --   claim: 0, or 1 and worker, lease, reserve, most attempts;
 --   thread to create: 0, or 1 and created, temporary, expires, ttl, metadata, config;
 --   thread read before: its metadata version (0: it did not exist), changes, metadata, config;
 --   name of the record of command writes;
---   resume: 0, or 1 and head, generation, fingerprint, n answers (id, value, by, at, run), n task records;
+--   resume: 0, or 1 and head, generation, fingerprint, n answers (id, value, by, at, run), n task records, whether deadlines
+--     answer, whether claims of others count, n outcomes of reviews (id, version, status, decision, notes, by, run, that as part of a body,
+--     action, body, sum);
 --   n floating batches: run, batch.
 -- Result: {'OK', run, row, created, lease or {}, cancelled runs, told}, {'REPEAT', run, row},
---   {'DECIDED', answer}, {'CONFLICT', why}, {'BUSY'}, {'EXISTS'}, {'GONE'}, {'REMOVED', row}, {'STALE'} when the thread has moved on.
+--   {'DECIDED', answer}, {'EXPIRED', interrupt, when}, {'CLAIMED', interrupt, by, until}, {'CONFLICT', why}, {'BUSY'}, {'EXISTS'},
+--   {'GONE'}, {'LEAVING'}, {'REMOVED', row}, {'STALE'} when the thread has moved on.
 --!use remove
 --!use keep
 --!use clock
 local op = text()
 take_channel()
+who.take()
 local run = { id = text(), doc = text(), execution = text(), created = number(), notbefore = number(), leaves = number(),
   webhook = text(), fingerprint = text() }
 local window, key, life, strategy, drops = number(), text(), number(), text(), flag()
@@ -34,6 +38,11 @@ if flag() then
     resume.answers[i] = { id = text(), value = text(), by = text(), at = number(), run = text() }
   end
   resume.writes = take_tasks()
+  resume.expired, resume.claims, resume.outcomes = flag(), flag(), {}
+  for i = 1, number() do
+    resume.outcomes[text()] = { version = number(), status = text(), decision = text(), notes = text(), by = text(), run = text(), runpart = text(),
+      action = text(), body = text(), sum = text() }
+  end
 end
 local ends = {}
 for i = 1, number() do
@@ -45,6 +54,7 @@ local at = now()
 local h = load(ALL)
 local exists = h ~= nil
 if not exists and not create then return { 'GONE' } end
+if not exists and leaving() then return { 'LEAVING' } end
 
 local function again(id)
   return { 'REPEAT', told_run(present(h, run_of(id))), row(h) }
@@ -101,6 +111,19 @@ if resume then
   if resume.gen ~= 0 and resume.gen ~= gen then
     return { 'CONFLICT', 'generation is ' .. int(gen) .. ', not ' .. int(resume.gen) }
   end
+  for i, a in ipairs(resume.answers) do
+    local r = exists and reviews.of(h, a.id)
+    local due = r and r.expires ~= 0 and r.expires <= at
+    if resume.expired then
+      if not due then return { 'CONFLICT', 'the deadline of interrupt ' .. a.id .. ' has not come' } end
+    elseif due then
+      return { 'EXPIRED', a.id, int(r.expires) }
+    elseif r and resume.claims and r.assignee ~= '' and r.assignee ~= a.by and r.claimed > at then
+      return { 'CLAIMED', a.id, r.assignee, int(r.claimed) }
+    end
+    local o = resume.outcomes[a.id]
+    if (r and r.version or 0) ~= (o and o.version or 0) then return { 'STALE' } end
+  end
 elseif busy and strategy == 'reject' then
   return { 'BUSY' }
 end
@@ -125,7 +148,7 @@ end
 local cancelled, told = {}, {}
 if displaces then
   if h.running ~= 0 then
-    if h.cancel ~= 'rollback' then h.cancel = strategy end -- the stronger one stays
+    mark_cancel(h, strategy)
     cancelled[1] = told_run(present(h, run_of(h.runid)))
   end
   for i, p in ipairs(waiting(h)) do
@@ -134,12 +157,14 @@ if displaces then
     if strategy == 'rollback' then remember_removed(h, w, '', at, {}) end
   end
 end
+who.cause = 'input'
 if drops then drop_pending(h, at) end
 if resume then
   for i, a in ipairs(resume.answers) do
     if a.at == 0 then a.at = at end
     if a.run == '' then a.run = run.id end
     decide(h, a, resume.fingerprint)
+    reviews.decide(h, a.id, resume.outcomes[a.id])
     list[i] = a.id
   end
   for i, t in ipairs(resume.writes) do put_task(t) end

@@ -1,12 +1,13 @@
 -- Cancels a run: a pending one ends or is removed (rollback) at once, a running one is marked.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin, control, run id, action, at (0: now), name of the record of command writes,
+-- ARGV: op, channel, origin, control, actor, run id, action, at (0: now), name of the record of command writes,
 --   floating batch that tells of a run that never begins.
 -- Result: {'OK', run, row, told}, {'GONE'} without such a run.
 --!use remove
 --!use clock
 local op = text()
 take_channel()
+who.take()
 local id, action, given, null_task, floating = text(), text(), number(), text(), take_floating()
 local h = load(ALL)
 local again = h and removed_by(h, op)
@@ -23,7 +24,7 @@ present(h, w)
 if w.status > RUNNING then return { 'OK', told_run(w), row(h), {} } end
 local told, seen = {}, nil
 if w.status == RUNNING then
-  if h.cancel ~= 'rollback' then h.cancel = action end -- the stronger one stays
+  mark_cancel(h, action)
   seen = told_run(present(h, run_of(id)))
   if control ~= '' then redis.call('PUBLISH', control, table.concat({ 'C', origin, h.cancel, id }, '\n')) end
 else

@@ -1,23 +1,34 @@
--- Puts a webhook off, or removes it.
+-- Puts a webhook off, gives it up, or removes it.
 -- KEYS: all of the thread.
--- ARGV: op, id, due (0: remove), error.
+-- ARGV: op, id, what: 'retry', 'fail' or 'finish', due, error.
 -- Result: {'OK', row} or {'GONE'} without such a delivery.
 --!use thread
+--!use dead
 --!use clock
-local op, id, due, why = text(), text(), number(), text()
+local op, id, what, due, why = text(), text(), text(), number(), text()
 local h = load(ALL)
 if not h then return { 'GONE' } end
 if h.op == op then return { 'OK', row(h) } end
-local packed = redis.call('HGET', OUTBOX, id)
+local at = now()
+local packed, dead = redis.call('HGET', OUTBOX, id), false
+if not packed and h.rv ~= 0 then
+  packed, dead = redis.call('HGET', DEAD, id), true
+end
 if not packed then return { 'GONE' } end
-if due == 0 then
-  redis.call('HDEL', OUTBOX, id)
-else
+redis.call('HDEL', OUTBOX, id)
+if dead and what ~= 'fail' then unbury(h, id, at) end
+if what ~= 'finish' then
   local d = cmsgpack.unpack(packed)
-  d.due, d.attempt, d.error = due, d.attempt + 1, why
-  redis.call('HSET', OUTBOX, id, cmsgpack.pack(d))
+  d.attempt, d.error = d.attempt + 1, why
+  if what == 'retry' then
+    d.due = due
+    redis.call('HSET', OUTBOX, id, cmsgpack.pack(d))
+  else
+    d.due = at
+    bury(h, id, d, at)
+  end
 end
 done(h, op)
-changed(h, now())
+changed(h, at)
 save(h)
 return { 'OK', row(h) }

@@ -3,10 +3,12 @@
 -- KEYS: all of the shard.
 -- ARGV: thread id, version (0: the thread doesn't exist), version of a deleted thread,
 --   due, expires, retires (0: none), n index members, n deliveries (id, due),
---   version of metadata (0: as it is), n index members of metadata, mark to be removed ('' for none), wake channel ('' for none).
--- Result: 1 if it was written.
+--   version of metadata (0: as it is), n index members of metadata, mark to be removed ('' for none), wake channel ('' for none);
+--   time of the first audit entry that isn't sealed (0: none), versions of the parts before and now (0: there never were any),
+--   whether the parts are all there are, n parts (name, version, due, n ids, n index members; without members it is gone).
+-- Result: 1 if it was written, 2 if changes of parts are missing that nobody has written yet: then the mark stays.
 --!use args
-local ENTRIES, INDEX, QUEUE, EXPIRING, RETIRING, DELIVERIES, OWNERS, DIRTY = unpack(KEYS)
+--!use parts
 local id, v, gone = text(), number(), number()
 local due, expires, retires = number(), number(), number()
 local members, outbox, metadata = {}, {}, {}
@@ -15,10 +17,15 @@ for i = 1, number() do outbox[i] = { id = text(), due = text() } end
 local mv = number()
 for i = 1, number() do metadata[i] = text() end
 local mark, wake = text(), text()
-if mark ~= '' then redis.call('ZREM', DIRTY, mark) end
+local unsealed, changed = number(), take_parts()
 
+-- An entry is the versions, for who compares, and all else.
 local packed = redis.call('HGET', ENTRIES, id)
-local have = packed and cmsgpack.unpack(string.match(packed, '^%d+ (.*)$')) or { v = 0, mv = 0, members = {}, metadata = {}, outbox = {} }
+local have = packed and cmsgpack.unpack(string.match(packed, '^%d+ %d+ (.*)$') or string.match(packed, '^%d+ (.*)$')) or { v = 0, mv = 0, members = {}, metadata = {}, outbox = {}, rv = 0 }
+local function put() redis.call('HSET', ENTRIES, id, int(have.v) .. ' ' .. int(have.rv) .. ' ' .. cmsgpack.pack(have)) end
+
+local behind = v > 0 and derive_parts(id, have, changed)
+if mark ~= '' and not behind then redis.call('ZREM', DIRTY, mark) end
 
 -- replace makes the index hold the new members in place of the old ones.
 local function replace(old, new)
@@ -38,11 +45,16 @@ local function at(key, score)
   end
 end
 
-if v == 0 and have.v > gone or v > 0 and have.v > v and (mv == 0 or have.mv > mv) then return 0 end
+if v == 0 and have.v > gone then return 0 end
+if v > 0 and have.v > v and (mv == 0 or have.mv > mv) then
+  put()
+  return behind and 2 or 0
+end
 if v == 0 or v >= have.v then
   at(QUEUE, due)
   at(EXPIRING, expires)
   at(RETIRING, retires)
+  at(UNSEALED, unsealed)
   replace(have.members, members)
   for i, d in ipairs(have.outbox) do
     redis.call('ZREM', DELIVERIES, d)
@@ -62,8 +74,9 @@ if v == 0 or mv > 0 and mv >= have.mv then
 end
 if v == 0 then
   redis.call('HDEL', ENTRIES, id)
+  drop_parts(id, {})
 else
-  redis.call('HSET', ENTRIES, id, int(have.v) .. ' ' .. cmsgpack.pack(have)) -- the version is there for who compares
+  put()
 end
 if wake ~= '' then redis.call('PUBLISH', wake, 'W') end
-return 1
+return behind and 2 or 1

@@ -1,15 +1,18 @@
 -- Stores a state update from outside.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin, control, namespace, expected head, at (0: now), n checkpoints, n task records,
---   0 or 1 and a floating batch that tells of it.
--- Result: {'OK', row, first pos, first seq}, {'BUSY'}, {'CONFLICT', why} or {'GONE'}.
+-- ARGV: op, channel, origin, control, actor, namespace, expected head, at (0: now), n checkpoints, n task records,
+--   0 or 1 and a floating batch that tells of it; n drafts.
+-- Result: {'OK', row, first pos, first seq}, {'BUSY'}, {'CONFLICT', why}, {'MISFIT', generation} when the drafts don't fit, or {'GONE'}.
 --!use finish
 --!use clock
 local op = text()
 take_channel()
+who.take()
+who.cause = 'edit'
 local ns, expected, given = text(), text(), number()
 local checkpoints, tasks = take_checkpoints(), take_tasks()
 local floating = flag() and take_floating() or nil
+reviews.take_drafts()
 local h = load(ALL)
 if not h then return { 'GONE' } end
 if h.op == op then -- the reply was lost
@@ -21,6 +24,8 @@ local head = ns == '' and h.head or head_of(ns)
 if head ~= expected then return { 'CONFLICT', 'head of ' .. ns .. ' is ' .. head .. ', not ' .. expected } end
 local why = refused(h, checkpoints, false)
 if why then return { 'CONFLICT', why } end
+local gen = misfit(h, tasks, 0, checkpoints)
+if gen then return { 'MISFIT', int(gen) } end
 local present_at = now()
 local at = given > 0 and given or present_at
 local first = #checkpoints > 0 and h.cps + 1 or 0

@@ -1,11 +1,12 @@
 -- Ends a run that lost its worker too often.
 -- KEYS: all of the thread.
--- ARGV: op, token of the lease that ran out, channel, origin, control, finish, floating batch that tells of the end.
+-- ARGV: op, token of the lease that ran out, channel, origin, control, actor, finish, floating batch that tells of the end.
 -- Result: {'OK', row, told} or {'FENCED'} when it is owned again.
 --!use finish
 --!use clock
 local op, token = text(), number()
 take_channel()
+who.take()
 local f, last = take_finish(), take_floating()
 local at = now()
 local h = load(ALL)

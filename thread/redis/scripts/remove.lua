@@ -1,12 +1,14 @@
 -- Deletes a run.
 -- KEYS: all of the thread.
--- ARGV: op, channel, origin, control, run id, name of the record of command writes,
+-- ARGV: op, channel, origin, control, actor, run id, name of the record of command writes,
 --   floating batches: the end of a running run, the beginning and end of a pending one.
 -- Result: {'OK', row, told} or {'GONE'} without such a run.
 --!use remove
 --!use clock
 local op = text()
 take_channel()
+who.take()
+who.cause = 'delete'
 local id, null_task, ended, unbegun = text(), text(), take_floating(), take_floating()
 local h = load(ALL)
 local again = h and removed_by(h, op)

@@ -1,17 +1,20 @@
 -- Removes a leased run in place of ending it.
 -- KEYS: all of the thread.
--- ARGV: op, token, channel, origin, control, name of the record of command writes, log batch that stays.
+-- ARGV: op, token, channel, origin, control, actor, name of the record of command writes, log batch that stays.
 -- Result: {'OK', row, told} or {'FENCED'}.
 --!use remove
 --!use clock
 local op, token = text(), number()
 take_channel()
+who.take()
+who.cause = 'rollback'
 local null_task, last = text(), take_batch()
 local h = load(ALL)
 local again = h and removed_by(h, op)
 if again then return { 'OK', row(h), again.result[1] } end -- the reply was lost
 if not owned(h, token) then return { 'FENCED' } end
 local at = now()
+who.actor = who.canceller(h)
 local w = present(h, run_of(h.runid))
 h.npos = math.max(h.pos, last and last.last or 0) + 1
 h.nseq = math.max(h.seq, last and last.seq or 0) + 1

@@ -8,7 +8,7 @@ local runs, checkpoints = flag(), flag()
 local h = load(ALL)
 if not h then return { 'GONE' } end
 if checkpoints then
-  redis.call('DEL', CHECKPOINTS, INDEX, NAMESPACES, TASKS, QUESTIONS, OPEN, STEPS, BLOBS, SEGMENTS)
+  redis.call('DEL', CHECKPOINTS, INDEX, NAMESPACES, TASKS, QUESTIONS, OPEN, REVIEWS, STEPS, BLOBS, SEGMENTS)
   h.head, h.open, h.supdated, h.ended = '', 0, 0, 0
 end
 if runs then

@@ -3,6 +3,7 @@
 --!use lease
 -- stop clears what belongs to the running run.
 local function stop(h)
+  if h.cancel ~= '' then redis.call('HDEL', DETAILS, 'canceller') end
   h.running, h.runid, h.attempt, h.lost, h.released, h.cancel, h.worker, h.started = 0, '', 0, 0, 0, '', '', 0
   h.fbase, h.freserved, h.base, h.baserest, h.logfrom, h.cpfrom, h.due, h.runbytes = 0, 0, '', 0, 0, 0, 0, 0
 end
@@ -16,6 +17,24 @@ end
 
 local function deliver(d)
   redis.call('HSETNX', OUTBOX, d.id, cmsgpack.pack({ run = d.run, url = d.url, attempt = d.attempt, due = d.due, error = '' }))
+end
+
+-- drop_execution supersedes the questions of a cancelled run's execution; those of others wait on (decisions 13).
+local function drop_execution(h, w, at)
+  if h.open == 0 then return end
+  who.cause = 'cancel'
+  local dropped = false
+  for i, id in ipairs(open_questions()) do
+    local run = question(id).run
+    local asking = run_of(run)
+    if run == w.id or asking and asking.execution == w.execution then
+      close_question(h, id, SUPERSEDED)
+      dropped = true
+    end
+  end
+  if not dropped or h.open > 0 then return end
+  if h.rest == INTERRUPTED then h.rest = IDLE end
+  drop_suspended(h, at)
 end
 
 -- finish ends the running run: its row, the thread's status (spec/rest-api.md 3.1),
@@ -33,6 +52,10 @@ local function finish(h, f, commit)
     h.suspended = 0
   else
     h.suspended = w.number
+  end
+  if f.status == CANCELLED then
+    who.actor = who.canceller(h)
+    drop_execution(h, w, f.at)
   end
   stop(h)
   local told = tell_owed(h, {})

@@ -9,7 +9,7 @@ local TEXTS = { ttl = true, op = true, claimop = true, releaseop = true, epoch =
 
 -- What a step in the middle of a run needs: kept short, since it is done most.
 local STEP = { 'created', 'op', 'running', 'runid', 'token', 'head', 'gen', 'nseq', 'npos', 'seq', 'pos', 'supdated',
-  'cps', 'open', 'asked', 'commit', 'logbytes', 'runbytes' }
+  'cps', 'open', 'asked', 'commit', 'logbytes', 'runbytes', 'rv' }
 
 local ALL = { 'created', -- when the thread was created: it exists
   'temp', 'expires', 'ttl',
@@ -36,7 +36,8 @@ local ALL = { 'created', -- when the thread was created: it exists
   'ended', 'owed',       -- owed: runs that were dropped and not told of yet
   'commit',
   'stale',               -- the log's snapshot shows a run that was deleted
-  'logbytes', 'runbytes' } -- size of the log, and of what the running run has in it
+  'logbytes', 'runbytes', -- size of the log, and of what the running run has in it
+  'rv' }                 -- version of its parts: reviews, audit entries, dead letters; 0 when there never was one
 
 local fields, stored
 
@@ -70,8 +71,20 @@ local function fresh(created)
   return h
 end
 
+-- What row tells of the parts that this transition changed; see parts.go.
+local parts = {}
+
+-- parts_change counts a change of parts, once in a transition.
+local function parts_change(h, at)
+  if h.rv == stored.rv then h.rv = math.max(h.rv + 1, at) end
+end
+
+-- before_save, when set, stores what belongs to the head.
+local before_save
+
 -- save writes what is different.
 local function save(h)
+  if before_save then before_save(h) end
   local set, del = {}, {}
   for i = 1, #fields do
     local name = fields[i]
@@ -110,6 +123,9 @@ end
 local function result_of(h)
   return h.kept ~= 0 and cmsgpack.unpack(redis.call('HGET', DETAILS, 'result')) or {}
 end
+
+-- leaving tells of a thread that doesn't exist that its audit chain waits to be sealed: nothing can take its id before.
+local function leaving() return redis.call('HEXISTS', HEAD, 'leaving') == 1 end
 
 -- above compares identifiers byte by byte; Lua's own order is the locale's.
 local function above(a, b)

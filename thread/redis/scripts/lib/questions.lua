@@ -1,4 +1,4 @@
---!use runs
+--!use reviews
 -- Questions (interrupts). Each has a status of its own field, so that finding out
 -- what became of it is cheap; OPEN lists the pending ones by time.
 local ASKED, ANSWERED, SUPERSEDED = 'p', 'a', 'x'
@@ -26,6 +26,7 @@ local function close_question(h, id, status)
   redis.call('HSET', QUESTIONS, 's' .. id, status)
   redis.call('ZREM', OPEN, id)
   h.open = h.open - 1
+  if status == SUPERSEDED then reviews.supersede(h, id) end
 end
 
 -- decide stores the answer: the only one that a question ever gets.
@@ -77,8 +78,39 @@ local function ask(h, task, run_id, run, at)
         h.open = h.open + 1
         redis.call('ZADD', OPEN, int(created), asked.id)
       end
-      redis.call('HSET', QUESTIONS, 's' .. asked.id, ASKED, 'v' .. asked.id, asked.doc, 'q' .. asked.id,
-        cmsgpack.pack({ ns = task.ns, checkpoint = task.checkpoint, task = task.id, run = run_id, gen = h.gen, created = created }))
+      local q = { ns = task.ns, checkpoint = task.checkpoint, task = task.id, run = run_id, gen = h.gen, created = created }
+      redis.call('HSET', QUESTIONS, 's' .. asked.id, ASKED, 'v' .. asked.id, asked.doc, 'q' .. asked.id, cmsgpack.pack(q))
+      reviews.request(h, asked.id, q)
+    end
+  end
+end
+
+-- misfit is the generation that questions get which a run asks (0 for an edit), if the
+-- drafts were made for another, or for another version of a review; nil if all fit. closing are
+-- the checkpoints that are stored before.
+local function misfit(h, tasks, run, closing)
+  local gen = h.gen
+  if h.asked ~= run then
+    gen = gen + 1
+  elseif run == 0 then
+    local left = h.open
+    for i, id in ipairs(h.open > 0 and #closing > 0 and open_questions() or {}) do
+      local q = question(id)
+      for j, cp in ipairs(closing) do
+        if q.ns == cp.ns and q.checkpoint ~= cp.id or nested(q.ns, cp.ns) then
+          left = left - 1
+          break
+        end
+      end
+    end
+    if left == 0 then gen = gen + 1 end
+  end
+  for i, t in ipairs(tasks) do
+    for j, asked in ipairs(t.done and {} or t.questions) do
+      if question_status(asked.id) ~= ANSWERED then
+        local d, r = reviews.drafts[asked.id], reviews.of(h, asked.id)
+        if r and not d or d and (d.gen ~= gen or d.version ~= (r and r.version or 0)) then return gen end
+      end
     end
   end
 end

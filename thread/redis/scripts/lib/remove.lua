@@ -11,6 +11,7 @@ local function reopen(h, w)
     if a and a.run == w.id then
       local q = question(id)
       redis.call('HDEL', QUESTIONS, 'a' .. id)
+      reviews.reopen(h, id)
       if q then
         redis.call('HSET', QUESTIONS, 's' .. id, ASKED)
         redis.call('ZADD', OPEN, int(q.created), id)
@@ -52,11 +53,18 @@ local function undo(h, w, last, null_task, at)
   return told
 end
 
+-- mark_cancel marks the running run; the stronger action stays.
+local function mark_cancel(h, action)
+  if h.cancel == 'rollback' or h.cancel == action then return end
+  h.cancel = action
+  redis.call('HSET', DETAILS, 'canceller', who.actor)
+end
+
 -- cancel_pending ends a pending run, or removes it (rollback), and tells of it.
 -- It returns the row as it is told to the caller.
 local function cancel_pending(h, told, w, action, at, floating, null_task)
   unqueue(h, w.number)
-  h.updated = at
+  h.updated, who.cause = at, action == 'rollback' and 'rollback' or 'cancel'
   if h.rest == FAILED then h.rest = IDLE end -- a cancel leaves no error behind
   w.status, w.cancel, w.ended, w.updated = CANCELLED, action, at, at
   local seen = told_run(w)
@@ -65,6 +73,7 @@ local function cancel_pending(h, told, w, action, at, floating, null_task)
   else
     put_run(w)
     redis.call('ZADD', RETIRED, int(at), w.id)
+    drop_execution(h, w, at)
   end
   leave(h, w, at)
   if w.webhook ~= '' and action ~= 'rollback' then -- of a run that is removed there is nothing to say

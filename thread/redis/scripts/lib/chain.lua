@@ -1,0 +1,58 @@
+--!use sha256
+--!use clock
+--!use head
+-- The thread's audit chain (thread.AuditEntry). AUDIT holds its entries by number, where
+-- each is sealed as 's' and number, and the 'end': how many there are, the last one's
+-- hash, how many are sealed, the project, the first one's hash, and the time of the
+-- first that isn't sealed.
+local chain_end, put_end, moment, note, audit_entry
+do
+local chain
+
+function chain_end()
+  if not chain then
+    local packed = redis.call('HGET', AUDIT, 'end')
+    local v = packed and cmsgpack.unpack(packed) or { 0, '', 0, '', '', 0 }
+    chain = { n = v[1], last = v[2], sealed = v[3], project = v[4], first = v[5], since = v[6] }
+  end
+  return chain
+end
+
+function put_end()
+  redis.call('HSET', AUDIT, 'end', cmsgpack.pack({ chain.n, chain.last, chain.sealed, chain.project, chain.first, chain.since }))
+end
+
+-- moment is the time of all that one transition does to reviews and audit.
+local since
+function moment()
+  since = since or now()
+  return since
+end
+
+-- link is the hash of an entry; sum is that of its body.
+local function link(prev, n, at, sum) return sha256(table.concat({ prev, int(n), int(at), sum }, '\n')) end
+
+-- note adds an entry to the chain and returns its hash. The chain belongs to the
+-- project that its first entry names.
+function note(h, project, body, sum)
+  local c, at = chain_end(), moment()
+  if c.n == 0 then c.project = project end
+  c.n = c.n + 1
+  local hash = link(c.last, c.n, at, sum)
+  redis.call('HSET', AUDIT, int(c.n), cmsgpack.pack({ at, c.last, hash, body }))
+  if c.n == 1 then c.first = hash end
+  if c.sealed == c.n - 1 then c.since = at end
+  c.last = hash
+  put_end()
+  parts_change(h, at)
+  return hash
+end
+
+-- audit_entry is an entry as it is told to the caller: {number, time, prev, hash, body}; nil when there is none.
+function audit_entry(n)
+  local packed = redis.call('HGET', AUDIT, int(n))
+  if not packed then return nil end
+  local v = cmsgpack.unpack(packed)
+  return { int(n), int(v[1]), v[2], v[3], v[4] }
+end
+end
