@@ -18,6 +18,11 @@ for (const library of libraries) {
     before(async () => (cluster = await startCluster(`conformance-${library.name}`)), { timeout });
     after(() => cluster?.close());
 
+    // The streams that are open then are this page's.
+    const open = async (t, proxy, options) => {
+      await cluster.quiet();
+      return asked(t, library, { api: cluster.urls[proxy], options });
+    };
     const kill = async (t) => {
       const again = await cluster.killServing();
       afterTest(t, again);
@@ -33,7 +38,7 @@ for (const library of libraries) {
       for (const { way, options } of transports) {
         // D-57, M-51
         test(`${proxy}, ${way}: in mid-interrupt, the open page answers`, { timeout }, async (t) => {
-          const view = await asked(t, library, { api: cluster.urls[proxy], options });
+          const view = await open(t, proxy, options);
           const killed = await kill(t);
           // An answer that goes into a socket which is dead already is rejected, and the question stays.
           if (options) await view.tab.waitForFunction(() => window.notes.some(([what]) => what === "reconnect"));
@@ -46,7 +51,7 @@ for (const library of libraries) {
 
       // M-51, D-08
       test(`${proxy}: in mid-run, the open page sees the run go on to its end`, { timeout }, async (t) => {
-        const view = await asked(t, library, { api: cluster.urls[proxy] });
+        const view = await open(t, proxy);
         await approve(view);
         await view.until("the answer is accepted", (s) => cards(s) === 1 && asks(0)(s));
         const killed = await kill(t);
