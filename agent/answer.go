@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // compileResponseSchema compiles the JSON Schema of an interrupt.
@@ -27,6 +28,29 @@ func answerIssues(q InterruptInfo, answer json.RawMessage) []Issue {
 	issues := schema.Issues(answer)
 	for i := range issues {
 		issues[i].InterruptID = q.ID
+		if text := decisionFault(q.ResponseSchema); text != "" && issues[i].Path == "/decision" {
+			issues[i].Message = text
+		}
 	}
 	return issues
+}
+
+// decisionFault says, in the place of a pattern, what the decision of a Review may be; "" for other questions.
+func decisionFault(schema json.RawMessage) string {
+	var review struct {
+		Comment    string `json:"$comment"`
+		Properties struct {
+			Decision struct {
+				Examples []string `json:"examples"`
+			} `json:"decision"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(schema, &review) != nil || review.Comment != ReviewComment {
+		return ""
+	}
+	allowed := review.Properties.Decision.Examples
+	if len(allowed) == 0 {
+		return "must be a text that isn't empty"
+	}
+	return "value must be one of '" + strings.Join(allowed, "', '") + "'"
 }

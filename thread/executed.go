@@ -35,8 +35,7 @@ func (r *recorder) executed(cp, parent *agent.Checkpoint) []AuditBody {
 			ran = *call.Edited
 		}
 		entries = append(entries, AuditBody{
-			Action: AuditExecuted, Actor: Actor{Kind: "agent", Principal: r.run.GraphID},
-			InterruptID: call.InterruptID, RunID: r.run.ID, ExecutionID: r.run.ExecutionID, Agent: r.run.GraphID, Tool: ran.Name,
+			Action: AuditExecuted, InterruptID: call.InterruptID, Agent: r.run.GraphID, Tool: ran.Name,
 			Digest: hitl.Digest(ran.Name, ran.Args), Decision: string(call.Decision),
 			Detail: encodeJSON(map[string]string{"tool_call_id": call.CallID, "approved_digest": call.Digest}),
 		})

@@ -282,6 +282,7 @@ func (r *recorder) flush() {
 // lock held and writing set, and returns so, with writing cleared.
 func (r *recorder) write(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx) // a cancelled run still stores: that it ends is a transition, too
+	ctx = WithActor(ctx, Actor{Principal: r.run.Principal, Kind: "agent", Via: "run"})
 	for {
 		commits, entries := r.commits, r.queue[r.fresh:len(r.queue):len(r.queue)]
 		seen := r.held > r.fresh // some of them have been published

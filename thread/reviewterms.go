@@ -168,19 +168,11 @@ func (s *Service) warnAt(r Review, deadline time.Time) time.Time {
 	if r.Expiry == nil {
 		return time.Time{}
 	}
-	at := deadline.Add(-r.Expiry.warning())
+	at := deadline.Add(-r.Expiry.WarnBefore(r.Expiry.After))
 	if !at.After(s.clock.Now()) {
 		return time.Time{}
 	}
 	return at
-}
-
-// warning is how long before the deadline the warning goes out.
-func (e *Expiry) warning() time.Duration {
-	if e.Warn > 0 {
-		return e.Warn
-	}
-	return min(e.After/10, time.Hour)
 }
 
 // mayDecide asks Options.MayDecide about the actor of ctx. Errors: *MayNotDecideError.
@@ -196,8 +188,5 @@ func (s *Service) mayDecide(ctx context.Context, r Review) error {
 
 // auditOf is an audit entry about a review, of the actor of ctx.
 func auditOf(ctx context.Context, action string, r Review) AuditBody {
-	return AuditBody{
-		Action: action, Actor: ActorFrom(ctx), ReviewID: r.ID, InterruptID: r.InterruptID, RunID: r.RunID,
-		ExecutionID: r.ExecutionID, Agent: r.Agent, Tool: r.Tool, Generation: r.Generation, Digest: r.Digest,
-	}
+	return AuditBody{Action: action, Actor: ActorFrom(ctx)}.About(r)
 }

@@ -75,7 +75,7 @@ type Actor struct {
 	Roles     []string `json:"roles,omitempty"`
 	Address   string   `json:"address,omitempty"`
 	RequestID string   `json:"request_id,omitempty"`
-	// Via is the route's dialect: classic, v2, executions, reviews, mcp, deadline.
+	// Via is the route's dialect: classic, v2, executions, reviews, mcp; deadline; run, of what the principal's run did.
 	Via string `json:"via,omitempty"`
 }
 

@@ -118,7 +118,7 @@ func (t *Thread) RunFrom(ctx context.Context, checkpointID string, input any) (R
 // writes are checked and stored first.
 func (t *Thread) Command(ctx context.Context, cmd agent.Command) (Result, error) {
 	exec := t.Execution()
-	plan, err := t.admit(ctx, cmd)
+	plan, err := t.admit(ctx, cmd, false)
 	if err != nil {
 		return Result{}, err
 	}
@@ -129,20 +129,42 @@ func (t *Thread) Command(ctx context.Context, cmd agent.Command) (Result, error)
 // Admit checks and stores what a command with a resume says and runs nothing. It returns the ids of the
 // interrupts that it answers, for Execution.Resumed.
 func (t *Thread) Admit(ctx context.Context, cmd agent.Command) ([]string, error) {
-	plan, err := t.admit(ctx, cmd)
+	plan, err := t.admit(ctx, cmd, false)
 	if err != nil {
 		return nil, err
 	}
 	return answered(plan), nil
 }
 
-func (t *Thread) admit(ctx context.Context, cmd agent.Command) (*agent.ResumePlan, error) {
+// Expire lets the deadlines of all pending interrupts pass; each must have one.
+func (t *Thread) Expire(ctx context.Context) (Result, error) {
+	answers := map[string]json.RawMessage{}
+	for _, q := range t.Pending() {
+		if q.Expiry == nil {
+			return Result{}, fmt.Errorf("agenttest: interrupt %s has no deadline", q.ID)
+		}
+		answers[q.ID] = q.Expiry.Answer
+	}
+	raw, err := json.Marshal(answers)
+	if err != nil {
+		return Result{}, err
+	}
+	exec := t.Execution()
+	plan, err := t.admit(ctx, agent.Command{Resume: raw, HasResume: true}, true)
+	if err != nil {
+		return Result{}, err
+	}
+	exec.Command, exec.Resumed = &plan.Command, answered(plan)
+	return t.Start(ctx, exec)
+}
+
+func (t *Thread) admit(ctx context.Context, cmd agent.Command, trusted bool) (*agent.ResumePlan, error) {
 	head, err := t.Checkpoint(ctx, "", "")
 	if err != nil {
 		return nil, err
 	}
 	plan, err := t.graph.CheckCommand(ctx, agent.ResumeRequest{
-		ThreadID: t.ID, Head: head, Pending: t.Pending(), Command: cmd, Config: t.Config, Reader: t, Clock: t.clock, IDs: ids{t},
+		ThreadID: t.ID, Head: head, Pending: t.Pending(), Command: cmd, Trusted: trusted, Config: t.Config, Reader: t, Clock: t.clock, IDs: ids{t},
 	})
 	if err != nil {
 		return nil, err

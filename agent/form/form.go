@@ -29,6 +29,8 @@ type Card struct {
 	// ApproveLabel and RejectLabel are the texts of the buttons; "" leaves them to the frontend.
 	ApproveLabel string `json:"approveLabel,omitempty"`
 	RejectLabel  string `json:"rejectLabel,omitempty"`
+	// Expiry gives the form a deadline; nil: it waits for ever.
+	Expiry *agent.Expiry `json:"-"`
 }
 
 // Answer is what the person said.
@@ -38,6 +40,8 @@ type Answer[T any] struct {
 	Values T `json:"values"`
 	// Message is what the person wrote beside the form, such as the reason of a refusal.
 	Message string `json:"message,omitempty"`
+	// Expired is set when nobody answered before the deadline: it isn't approved then, but nobody refused it either. Message is the Expiry's.
+	Expired bool `json:"expired,omitempty"`
 }
 
 // Ask shows the card and returns the answer; T is a struct with a field for each of
@@ -57,6 +61,13 @@ func Ask[T any](ctx agent.Context, card Card) (Answer[T], error) {
 		// With the answer there may come another call under the same id: that one asks anew.
 		options = append(options, agent.Named("form:"+hitl.Digest(c.ToolCall().Name, c.ToolCall().Args)))
 	}
+	if card.Expiry != nil {
+		e := *card.Expiry
+		if e.Answer, err = json.Marshal(Answer[struct{}]{Message: e.Message, Expired: true}); err != nil {
+			return answer, fmt.Errorf("form %s: %w", card.FormType, err)
+		}
+		options = append(options, agent.Expires(e))
+	}
 	raw, err := agent.Interrupt[json.RawMessage](ctx, card, options...)
 	if err != nil {
 		return answer, err
@@ -65,11 +76,12 @@ func Ask[T any](ctx agent.Context, card Card) (Answer[T], error) {
 		Approved bool                       `json:"approved"`
 		Values   map[string]json.RawMessage `json:"values"`
 		Message  string                     `json:"message"`
+		Expired  bool                       `json:"expired"`
 	}
 	if err := exactjson.Unmarshal(raw, &given); err != nil {
 		return answer, fmt.Errorf("form %s: answer: %w", card.FormType, err)
 	}
-	answer.Approved, answer.Message = given.Approved, given.Message
+	answer.Approved, answer.Message, answer.Expired = given.Approved, given.Message, given.Expired && card.Expiry != nil
 	values, err := json.Marshal(card.complete(given.Values))
 	if err != nil {
 		return answer, fmt.Errorf("form %s: values: %w", card.FormType, err)

@@ -3,6 +3,7 @@ package form_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -177,4 +178,23 @@ func TestAFormWithoutRefusal(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, checker.Issues(json.RawMessage(`{"approved":true}`)))
 	require.Len(t, checker.Issues(json.RawMessage(`{"approved":false}`)), 1)
+}
+
+// D-104: nobody refused a form whose deadline passed, and nobody can say so but the server.
+func TestAFormExpires(t *testing.T) {
+	t.Parallel()
+	c := card()
+	c.Expiry = &agent.Expiry{After: time.Hour, Message: "closed"}
+	thread := asks(t, c)
+	_, err := thread.Run(t.Context(), map[string]any{})
+	require.NoError(t, err)
+	require.NotContains(t, string(thread.Pending()[0].Value), "closed")
+	_, err = thread.Resume(t.Context(), json.RawMessage(`{"approved":false,"expired":true}`))
+	require.Error(t, err)
+	_, err = thread.Expire(t.Context())
+	require.NoError(t, err)
+	s, err := thread.State(t.Context(), "")
+	require.NoError(t, err)
+	got, _ := s.State.Value("got")
+	require.JSONEq(t, `{"approved":false,"expired":true,"message":"closed","values":{"room":"","budget":0,"late":true,"note":"","day":""}}`, string(got.JSON))
 }

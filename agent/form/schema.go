@@ -41,11 +41,14 @@ func (c Card) Schema() (json.RawMessage, error) {
 	if len(required) > 0 {
 		then["required"] = []string{"values"}
 	}
+	answer := map[string]any{
+		"approved": approved, "values": map[string]any{"type": "object"}, "message": map[string]any{"type": "string"},
+	}
+	if c.Expiry != nil {
+		answer["expired"] = false // only the server says that
+	}
 	raw, err := json.Marshal(map[string]any{
-		"type": "object", "required": []string{"approved"},
-		"properties": map[string]any{
-			"approved": approved, "values": map[string]any{"type": "object"}, "message": map[string]any{"type": "string"},
-		},
+		"type": "object", "required": []string{"approved"}, "properties": answer,
 		"if":   map[string]any{"required": []string{"approved"}, "properties": map[string]any{"approved": map[string]any{"const": true}}},
 		"then": then,
 	})

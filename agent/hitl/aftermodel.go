@@ -42,8 +42,8 @@ func (g *Gate) AfterModel(ctx agent.Context, conversation message.List) (agent.U
 	var messages []message.Message
 	if len(asked) > 0 {
 		var id string
-		answer, err := agent.Interrupt[batchAnswer](ctx, g.batchQuestion(asked),
-			agent.Named("hitl"), agent.ResponseSchema(g.answers.batch(asked)), agent.InterruptID(&id))
+		options := append(g.expires(asked, false), agent.Named("hitl"), agent.ResponseSchema(g.answers.batch(asked)), agent.InterruptID(&id))
+		answer, err := agent.Interrupt[batchAnswer](ctx, g.batchQuestion(asked), options...)
 		if err != nil {
 			return nil, err
 		}

@@ -89,14 +89,14 @@ func (g *Gate) ask(ctx agent.Context, messageID string, call message.ToolCall, a
 			return c.record("", decision{Type: Exempt}), nil
 		}
 		var id string
-		named, into := agent.Named("hitl:"+digest), agent.InterruptID(&id)
+		one := []reviewed{c}
+		options := append(g.expires(one, g.config.Mode == PerCall), agent.Named("hitl:"+digest), agent.InterruptID(&id))
 		if g.config.Mode == PerCall {
 			question := callQuestion{Type: "tool_approval", ToolCallID: call.ID, Name: c.Name, Args: c.Args, Description: c.Description}
-			d, err := agent.Interrupt[decision](ctx, question, named, into, agent.ResponseSchema(g.answers.call(c)))
+			d, err := agent.Interrupt[decision](ctx, question, append(options, agent.ResponseSchema(g.answers.call(c)))...)
 			return c.record(id, d), err
 		}
-		one := []reviewed{c}
-		answer, err := agent.Interrupt[batchAnswer](ctx, g.batchQuestion(one), named, into, agent.ResponseSchema(g.answers.batch(one)))
+		answer, err := agent.Interrupt[batchAnswer](ctx, g.batchQuestion(one), append(options, agent.ResponseSchema(g.answers.batch(one)))...)
 		if err != nil {
 			return Record{}, err
 		}

@@ -36,7 +36,7 @@ func (d *decision) UnmarshalJSON(raw []byte) error {
 			return fmt.Errorf("an edit without an action")
 		}
 		d.Edited.Args = readArguments(d.Edited.Args).shown
-	case Reject, Respond:
+	case Reject, Respond, Expired:
 		d.Message = wire.Message
 	}
 	return nil

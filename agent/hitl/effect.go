@@ -18,6 +18,9 @@ func answerOf(r Record) (message.Message, bool) {
 	case Reject:
 		m = message.NewTool(r.CallID, r.Name, rejection(r))
 		m.Status = "error"
+	case Expired:
+		m = message.NewTool(r.CallID, r.Name, expiration(r))
+		m.Status = "error"
 	case Respond:
 		m = message.NewTool(r.CallID, r.Name, r.Message)
 		m.Status = "success"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/message"
@@ -54,6 +55,12 @@ type Rule struct {
 	// When decides which calls are reviewed; the others run unasked. Default: all. It is called
 	// once per call; what it returned is kept, and never asked again (D-39).
 	When func(Request) bool `json:"-" yaml:"-"`
+	// Deadline is how long a call waits for a decision. Default: for ever. In JSON it and Warn are texts like 48h.
+	Deadline time.Duration `json:"deadline,omitempty" yaml:"deadline,omitempty"`
+	// OnExpiry is what happens then. Default: the call isn't run, and the model is told why.
+	OnExpiry OnExpiry `json:"on_expiry,omitzero" yaml:"on_expiry,omitempty"`
+	// Warn is how long before the deadline reviewers are warned. Default: a tenth of it, at most an hour.
+	Warn time.Duration `json:"warn,omitempty" yaml:"warn,omitempty"`
 }
 
 // Request is a call that a Rule decides about.
@@ -82,9 +89,7 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 			(*p)[name] = Rule{Decisions: All()}
 		default:
 			var r Rule
-			dec := json.NewDecoder(bytes.NewReader(raw))
-			dec.DisallowUnknownFields()
-			if err := dec.Decode(&r); err != nil {
+			if err := r.UnmarshalJSON(raw); err != nil {
 				return fmt.Errorf("review of %q: %w", name, err)
 			}
 			(*p)[name] = r
@@ -107,6 +112,11 @@ func (r Rule) check() error {
 		}
 		if slices.Contains(r.Decisions[:i], d) {
 			return fmt.Errorf("decision %q is listed twice", d)
+		}
+	}
+	if e := r.Expiry(); e != nil {
+		if err := e.Check(); err != nil {
+			return fmt.Errorf("deadline: %w", err)
 		}
 	}
 	if len(r.ArgsSchema) > 0 {

@@ -36,7 +36,7 @@ type Record struct {
 	InterruptID string   `json:"interrupt_id,omitempty"`
 	// Edited is what runs instead (Edit).
 	Edited *Action `json:"edited,omitempty"`
-	// Message is the reviewer's (Reject, Respond); "" for none.
+	// Message is the reviewer's (Reject, Respond) or the rule's (Expired, Respond at a deadline); "" for none.
 	Message string `json:"message,omitempty"`
 	// Executed is set once the call has run; an approval is good for one execution.
 	Executed bool `json:"executed,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -372,4 +373,25 @@ func errorOf(e *agent.ErrorInfo) error {
 		return nil
 	}
 	return &agent.NamedError{Name: e.Name, Message: e.Message}
+}
+
+// D-95: deadlines of the file are those of the agent's reviews.
+func TestDeadlinesOfTheFile(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]*agent.Expiry{
+		"{}":              nil,
+		"{deadline: 48h}": {After: 48 * time.Hour, Answer: json.RawMessage(`{"decisions":[{"type":"expired"}]}`)},
+		"{deadline: 4h, warn: 30m, on_expiry: {action: escalate, role: finance, then: respond, message: later}}": {
+			After: 4 * time.Hour, Warn: 30 * time.Minute, Action: agent.ExpireEscalate, Role: "finance", Then: agent.ExpireRespond, Message: "later",
+			Answer: json.RawMessage(`{"decisions":[{"type":"respond","message":"later"}]}`),
+		},
+	} {
+		agents := made(t, `
+models: {m: {script: [{turns: [{call: [{tool: now}]}, {say: Done.}]}]}}
+agents: {a: {model: m, tools: [now], review: {now: `+rule+`}}}
+`)
+		thread := talk(t, agents, "a")
+		require.True(t, say(t, thread, "what time is it?").Suspended)
+		require.Equal(t, want, thread.Pending()[0].Expiry)
+	}
 }

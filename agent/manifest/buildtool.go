@@ -81,9 +81,17 @@ func policy(rules map[string]Review, tools []listed) hitl.Policy {
 		if said && r.Off || !said && !mcp.NeedsReview(l.tool) {
 			continue
 		}
-		p[l.tool.Definition().Name] = hitl.Rule{Description: r.Description, Decisions: r.decisions()}
+		p[l.tool.Definition().Name] = r.rule()
 	}
 	return p
+}
+
+// rule is what the file says as the agent has it.
+func (r Review) rule() hitl.Rule {
+	return hitl.Rule{
+		Description: r.Description, Decisions: r.decisions(),
+		Deadline: time.Duration(r.Deadline), Warn: time.Duration(r.Warn), OnExpiry: hitl.OnExpiry(r.OnExpiry),
+	}
 }
 
 // decisions are those of a rule; a rule without any has all.

@@ -135,6 +135,11 @@ func (c *checker) review(at string, a Agent) {
 		if !slices.ContainsFunc(a.Tools, func(t string) bool { return covers(t, name) || covers(name, t) }) {
 			c.d.atKey(pointer(at+"/review", name), fmt.Sprintf("%s is no tool of this agent: a rule for it would guard nothing", name)+suggestion(name, a.Tools))
 		}
+		if e := a.Review[name].rule().Expiry(); e != nil {
+			if err := e.Check(); err != nil {
+				c.d.at(pointer(at+"/review", name), "on_expiry: "+err.Error())
+			}
+		}
 	}
 }
 

@@ -95,6 +95,11 @@ func TestEveryMistakeHasItsPlace(t *testing.T) {
 			`agents.yaml:2:92: agents.a.review.now.decisions[0]: aprove isn't possible; did you mean "approve"? Known: approve, edit, reject, respond`,
 			"agents.yaml:2:108: agents.a.review.now.decisions[2]: is there twice",
 		}},
+		"deadlines": {"agents:\n  a:\n    model: scripted:echo\n    tools: [now, calculator]\n    review:\n      now: {deadline: soon, on_expiry: {action: drop}}\n      calculator: {deadline: 1h, on_expiry: escalate}\n", []string{
+			`agents.yaml:6:23: agents.a.review.now.deadline: "soon" is no duration; write 500ms, 30s, 5m or 48h`,
+			`agents.yaml:6:49: agents.a.review.now.on_expiry.action: drop isn't possible. Known: escalate, reject, respond`,
+			`agents.yaml:7:19: agents.a.review.calculator: on_expiry: "escalate" needs a role`,
+		}},
 		"a choice": {"agents:\n  a: {model: scripted:echo, tools: [now], review: {now: 1}}\n", []string{
 			"agents.yaml:2:57: agents.a.review.now: must be true or false or a mapping (key: value), is a number",
 		}},

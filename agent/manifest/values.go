@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/parley-dev/parley/agent"
 )
 
 // Patterns of texts, as in the schema.
@@ -48,6 +50,40 @@ type Review struct {
 	// Decisions that the reviewer has; nil stands for all.
 	Decisions   []string `json:"decisions,omitempty" jsonschema:"minItems=1,uniqueItems=true,enum=approve,enum=edit,enum=reject,enum=respond" jsonschema_description:"What the reviewer may decide: approve, edit (other arguments), reject, respond (answer in the tool's place). Default: all."`
 	Description string   `json:"description,omitempty" jsonschema_description:"What the reviewer reads. Default: the tool's name and arguments."`
+	// Deadline is how long a call waits for a decision; 0 is for ever.
+	Deadline Duration `json:"deadline,omitempty" jsonschema_description:"How long a call waits for a decision. Default: for ever."`
+	OnExpiry OnExpiry `json:"on_expiry,omitzero" jsonschema_description:"What happens to a call that nobody decided on in time. Default: reject."`
+	Warn     Duration `json:"warn,omitempty" jsonschema_description:"How long before the deadline reviewers are warned. Default: a tenth of it, at most 1h."`
+}
+
+// OnExpiry is what happens at a deadline. In a file it is an action or a mapping.
+type OnExpiry struct {
+	Action  string `json:"action" jsonschema:"enum=reject,enum=respond,enum=escalate" jsonschema_description:"reject (the tool isn't run, and the model is told why), respond (message is the tool's answer), escalate (people of role decide, within the same time again)."`
+	Message string `json:"message,omitempty" jsonschema_description:"What the model is told; required for respond."`
+	Role    string `json:"role,omitempty" jsonschema_description:"Who decides after escalate."`
+	Then    string `json:"then,omitempty" jsonschema:"enum=reject,enum=respond" jsonschema_description:"What ends an escalation. Default: reject."`
+}
+
+// onExpiryMapping is OnExpiry without its methods.
+type onExpiryMapping OnExpiry
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *OnExpiry) UnmarshalJSON(raw []byte) error {
+	var action string
+	if json.Unmarshal(raw, &action) == nil {
+		*o = OnExpiry{Action: action}
+		return nil
+	}
+	return json.Unmarshal(raw, (*onExpiryMapping)(o))
+}
+
+// JSONSchema describes what happens at a deadline for editors.
+func (OnExpiry) JSONSchema() *jsonschema.Schema {
+	mapping := inline(onExpiryMapping{})
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "string", Enum: []any{agent.ExpireReject, agent.ExpireRespond, agent.ExpireEscalate}, Description: "reject: the tool isn't run, and the model is told that nobody decided. The others need a mapping."},
+		mapping,
+	}}
 }
 
 // reviewMapping is Review without its methods.
@@ -68,12 +104,20 @@ func (r *Review) UnmarshalJSON(raw []byte) error {
 
 // JSONSchema describes a review for editors.
 func (Review) JSONSchema() *jsonschema.Schema {
-	mapping := reflector().Reflect(reviewMapping{})
-	mapping.Version = ""
+	mapping := inline(reviewMapping{})
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		{Type: "boolean", Description: "true: every decision is possible; false: the tool runs without a question."},
 		mapping,
 	}}
+}
+
+// inline describes a type without references: it becomes a part of another schema.
+func inline(v any) *jsonschema.Schema {
+	r := reflector()
+	r.DoNotReference = true
+	s := r.Reflect(v)
+	s.Version = ""
+	return s
 }
 
 // durationText is a duration without the zeros at its end.
