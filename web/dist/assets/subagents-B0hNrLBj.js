@@ -1,0 +1,1 @@
+export{D as SubagentDiscoveryHandle}from"./ChatPage-Cv_e38M_.js";

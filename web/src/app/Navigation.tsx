@@ -1,0 +1,46 @@
+import { Link, linkOptions } from "@tanstack/react-router";
+import { MessageSquare } from "lucide-react";
+import { lazy, Suspense, type ReactNode } from "react";
+import type { Session } from "../session/session";
+import { useWords } from "../words/words";
+import css from "./Navigation.module.css";
+
+const AccountMenu = lazy(() => import("./AccountMenu").then((m) => ({ default: m.AccountMenu })));
+
+export function Navigation({ session }: { session: Session }) {
+  const words = useWords();
+  return (
+    <nav className={css.nav} aria-label={words.app.navigation}>
+      <img className={css.logo} src="/app/parley.svg" alt="" width={32} height={32} />
+      <ul className={css.list}>
+        <Item link={pages.chat} icon={<MessageSquare size={20} />} text={words.app.chat} />
+      </ul>
+      <Suspense><AccountMenu session={session} /></Suspense>
+    </nav>
+  );
+}
+
+const pages = {
+  chat: linkOptions({ to: "/app/chat/{-$threadId}", params: { threadId: undefined }, search: {} }),
+};
+
+interface ItemProps {
+  link: (typeof pages)[keyof typeof pages];
+  icon: ReactNode;
+  text: string;
+  badge?: number;
+}
+
+function Item({ link, icon, text, badge }: ItemProps) {
+  return (
+    <li>
+      <Link {...link} className={css.item} activeProps={{ className: css.active, "aria-current": "page" }} activeOptions={{ exact: false, includeSearch: false }}>
+        <span className={css.icon}>
+          {icon}
+          {badge ? <span className={css.badge}>{badge > 99 ? "99+" : badge}</span> : null}
+        </span>
+        <span className={css.text}>{text}</span>
+      </Link>
+    </li>
+  );
+}

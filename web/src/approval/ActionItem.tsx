@@ -1,0 +1,84 @@
+import { Wrench } from "lucide-react";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { Button } from "../ui/Button";
+import { Notice } from "../ui/Notice";
+import { useWords } from "../words/words";
+import { Arguments, exact } from "./Arguments";
+import css from "./cards.module.css";
+import { ownDescription, type Decision } from "./decisions";
+import { DecisionLine } from "./DecisionLine";
+import type { Action, DecisionType } from "./question";
+import { ReasonForm } from "./ReasonForm";
+import { Whole } from "./Whole";
+
+const EditAction = lazy(() => import("./EditAction").then((m) => ({ default: m.EditAction })));
+
+interface Props {
+  action: Action;
+  /** Its number among several. */
+  position: [number, number] | undefined;
+  decision: Decision | undefined;
+  sending: boolean;
+  issues: Map<string, string>;
+  whole: boolean;
+  onWhole(whole: boolean): void;
+  onDecide(decision: Decision | undefined): void;
+}
+
+export function ActionItem({ action, position, decision, sending, issues, whole, onWhole, onDecide }: Props) {
+  const words = useWords();
+  const [open, setOpen] = useState<DecisionType | null>(null);
+  const precise = exact(action.args);
+  // What the server refused is put right where it was typed.
+  const refused = issues.size > 0;
+  useEffect(() => {
+    if (refused) setOpen("edit");
+  }, [refused]);
+  const description = ownDescription(action);
+
+  function decide(next: Decision) {
+    onDecide(next);
+    if (next.type !== "edit") setOpen(null);
+  }
+  const settled = decision !== undefined && open === null;
+  return (
+    <li className={css.action} aria-label={action.name}>
+      <h4 className={css.name}>
+        <Wrench size={15} aria-hidden />
+        <code>{action.name}</code>
+        {position ? <span className={css.position}>{words.approval.of(...position)}</span> : null}
+      </h4>
+      {description ? <p className={css.description}>{description}</p> : null}
+      <Whole onCutOff={(cut) => onWhole(!cut && precise)}><Arguments value={action.args} /></Whole>
+      {precise ? null : <Notice kind="wait">{words.approval.inexact}</Notice>}
+      {settled ? <DecisionLine decision={decision} action={action} onChange={() => onDecide(undefined)} disabled={sending} /> : null}
+      {!settled && open === null ? (
+        <div className={css.buttons} role="group" aria-label={words.approval.decide(action.name)}>
+          {action.allowed.map((type) => (
+            <DecisionButton key={type} type={type} disabled={sending || (type === "approve" && !whole)} onClick={() => (type === "approve" ? decide({ type }) : setOpen(type))} />
+          ))}
+        </div>
+      ) : null}
+      {open === "reject" ? (
+        <ReasonForm label={words.approval.rejectReason} submit={words.approval.rejectSend} kind="bad" sending={sending} onCancel={() => setOpen(null)}
+          onSubmit={(message) => decide({ type: "reject", message })} />
+      ) : null}
+      {open === "respond" ? (
+        <ReasonForm label={words.approval.respondLabel} submit={words.approval.respondSend} required sending={sending} onCancel={() => setOpen(null)}
+          onSubmit={(message) => decide({ type: "respond", message })} />
+      ) : null}
+      {open === "edit" ? (
+        <Suspense fallback={<p>{words.app.loading}</p>}>
+          <EditAction action={action} from={decision?.type === "edit" ? decision.args : action.args} issues={issues} sending={sending} onCancel={() => setOpen(null)}
+          onSubmit={(args) => { decide({ type: "edit", name: action.name, args }); if (position) setOpen(null); }} />
+        </Suspense>
+      ) : null}
+    </li>
+  );
+}
+
+function DecisionButton({ type, disabled, onClick }: { type: DecisionType; disabled: boolean; onClick(): void }) {
+  const words = useWords();
+  const kinds = { approve: "good", reject: "bad", edit: "plain", respond: "plain" } as const;
+  return <Button kind={kinds[type]} disabled={disabled} onClick={onClick}>{words.approval[type]}</Button>;
+}

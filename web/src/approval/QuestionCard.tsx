@@ -1,0 +1,49 @@
+// An open question: its head says what it is and how long it waits, its body is the card of its kind.
+import { Hand } from "lucide-react";
+import { lazy, Suspense, useMemo } from "react";
+import type { Json, Schema } from "../schemaform/schema";
+import { useWords } from "../words/words";
+import { ActionsCard } from "./ActionsCard";
+import css from "./cards.module.css";
+import { FormCard } from "./FormCard";
+import { OutcomeCard } from "./OutcomeCard";
+import { readQuestion } from "./question";
+import { questionTitle } from "./questionTitle";
+import { ReviewCard } from "./ReviewCard";
+import { useAnswer } from "./useAnswer";
+import { Waiting } from "./Waiting";
+
+const PlainCard = lazy(() => import("./PlainCard").then((m) => ({ default: m.PlainCard })));
+
+interface Props {
+  value: unknown;
+  schema: Schema | undefined;
+  /** Where in the agent it was asked: "" for the agent itself. */
+  path?: string;
+  since?: string | undefined;
+  expires?: string | null | undefined;
+  deliver(answer: Json): Promise<void>;
+}
+
+export function QuestionCard({ value, schema, path, since, expires, deliver }: Props) {
+  const words = useWords();
+  const question = useMemo(() => readQuestion(value, schema), [value, schema]);
+  const answer = useAnswer(deliver);
+  const title = questionTitle(question, words);
+  return (
+    <section className={css.card} aria-label={title}>
+      <header className={css.head}>
+        <h3 className={css.title}><Hand size={17} aria-hidden /> {title}</h3>
+        <p className={css.meta}>
+          {path ? <span>{words.approval.partOf(path)}</span> : null}
+          <Waiting since={since} expires={expires} />
+        </p>
+      </header>
+      {question.kind === "actions" ? <ActionsCard question={question} {...answer} /> : null}
+      {question.kind === "form" ? <FormCard question={question} {...answer} /> : null}
+      {question.kind === "review" ? <ReviewCard question={question} {...answer} /> : null}
+      {question.kind === "outcome" ? <OutcomeCard question={question} {...answer} /> : null}
+      {question.kind === "plain" ? <Suspense><PlainCard question={question} schema={schema} {...answer} /></Suspense> : null}
+    </section>
+  );
+}

@@ -1,0 +1,34 @@
+// Sending an answer: one at a time, and what the server said about the last one.
+import { useState } from "react";
+import type { Json } from "../schemaform/schema";
+import { refusalOf, type Refusal } from "./refusal";
+
+/** What every card gets. */
+export interface AnswerProps {
+  sending: boolean;
+  refusal: Refusal | null;
+  send(answer: Json): void;
+}
+
+export function useAnswer(deliver: (answer: Json) => Promise<void>): AnswerProps {
+  const [sending, setSending] = useState(false);
+  const [refusal, setRefusal] = useState<Refusal | null>(null);
+  async function attempt(answer: Json) {
+    setSending(true);
+    setRefusal(null);
+    try {
+      await deliver(answer);
+    } catch (error) {
+      setRefusal(refusalOf(error));
+    } finally {
+      setSending(false);
+    }
+  }
+  return {
+    sending,
+    refusal,
+    send: (answer) => {
+      if (!sending) void attempt(answer);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+// One conversation with one agent.
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Button } from "../ui/Button";
+import { Notice } from "../ui/Notice";
+import { useWords } from "../words/words";
+import { agentTitle, type Agent } from "./agents";
+import { checkpointsKey } from "./branches/checkpoints";
+import { useBranches } from "./branches/useBranches";
+import { Composer } from "./composer/Composer";
+import { Queue } from "./composer/Queue";
+import { ConnectionBanner } from "./ConnectionBanner";
+import css from "./Conversation.module.css";
+import { ConversationHead } from "./ConversationHead";
+import { Actions } from "./messages/actions";
+import { MessageList } from "./messages/MessageList";
+import { Questions } from "./Questions";
+import { Nested } from "./nested/Nested";
+import { RunState } from "./RunState";
+import { useOpenQuestions } from "./stream/questions";
+import { useChatStream } from "./stream/useChatStream";
+import { useThreadsChanged } from "./threads/threads";
+import { Suggestions } from "./Suggestions";
+import { useActions } from "./useActions";
+
+interface Props {
+  agent: Agent;
+  agents: Agent[];
+  threadId: string | undefined;
+  onBegan(thread: string): void;
+  onAgent(id: string): void;
+  onList(): void;
+}
+
+const route = getRouteApi("/app/chat/{-$threadId}");
+
+export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList }: Props) {
+  const words = useWords();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { at } = route.useSearch();
+  const changed = useThreadsChanged();
+  const [inspecting, setInspecting] = useState(false);
+  const [stored, setStored] = useState(threadId !== undefined); // whether the server has the thread
+
+  const { stream, connection } = useChatStream({
+    agent, threadId, onThreadId: onBegan,
+    onRunChanged() {
+      setStored(true);
+      changed();
+      void queries.invalidateQueries({ queryKey: checkpointsKey(stream.threadId) });
+    },
+  });
+  const branches = useBranches(stream, stored ? threadId : undefined, at, (leaf) => void navigate({ to: ".", search: (old) => ({ ...old, at: leaf }), replace: true }));
+  const questions = useOpenQuestions(stream);
+  const { actions, send, failure } = useActions(stream, branches, questions);
+  const open = branches.older ? [] : questions;
+  return (
+    <section className={css.conversation} aria-label={agentTitle(agent)}>
+      <ConversationHead agent={agent} agents={agents} stream={stream} branches={branches} started={threadId !== undefined}
+        inspecting={inspecting} onInspect={setInspecting} onAgent={onAgent} onList={onList} />
+      <ConnectionBanner connection={connection} />
+      {branches.older ? <Notice kind="wait">{words.chat.olderBranch} <Button small onClick={() => branches.show(branches.newest)}>{words.chat.newest}</Button></Notice> : null}
+      <Actions value={actions}>
+        <MessageList
+          messages={branches.messages}
+          empty={stream.isThreadLoading ? <p className={css.muted}>{words.app.loading}</p> : threadId === undefined ? <Suggestions agent={agent} onSend={send} /> : null}
+          tail={
+            <>
+              {branches.older ? null : <Nested stream={stream} />}
+              <Questions stream={stream} questions={open} />
+              <RunState stream={stream} asking={open.length > 0} failure={failure} onRetry={() => void branches.submit(null)} />
+            </>
+          }
+        />
+      </Actions>
+      <Queue stream={stream} />
+      <Composer running={stream.isLoading} asking={open.length > 0} draftKey={`parley-draft-${threadId ?? agent.assistant_id}`} onSend={send} onStop={() => void stream.stop()} />
+    </section>
+  );
+}

@@ -1,0 +1,33 @@
+import { Button } from "../ui/Button";
+import { Notice } from "../ui/Notice";
+import { useWords } from "../words/words";
+import css from "./Conversation.module.css";
+import type { ChatStream } from "./stream/useChatStream";
+
+interface Props {
+  stream: ChatStream;
+  asking: boolean;
+  /** Why something that the user wanted could not be done. */
+  failure: string;
+  onRetry(): void;
+}
+
+/** The last lines of a conversation: it works, or it failed. */
+export function RunState({ stream, asking, failure, onRetry }: Props) {
+  const words = useWords();
+  const error = stream.error ? String((stream.error as { message?: string }).message ?? stream.error) : "";
+  return (
+    <>
+      <p className={css.working} role="status">
+        {stream.isLoading && !asking ? <><span className={css.dots} aria-hidden><i /><i /><i /></span> {words.chat.working}</> : null}
+      </p>
+      {error && !stream.isLoading ? (
+        <Notice kind="bad" alert>
+          <span><strong>{words.chat.runFailed}</strong>: {error}</span>
+          <Button small onClick={onRetry}>{words.chat.retryRun}</Button>
+        </Notice>
+      ) : null}
+      {failure ? <Notice kind="bad" alert>{failure}</Notice> : null}
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+// What the buttons of a conversation do.
+import { STREAM_CONTROLLER } from "@langchain/react";
+import { useCallback, useMemo, useRef, useState } from "react";
+import type { BaseMessage } from "@langchain/core/messages";
+import { readQuestion } from "../approval/question";
+import type { Branches } from "./branches/useBranches";
+import { textOf } from "./messages/content";
+import type { MessageActions } from "./messages/actions";
+import { useToolProgress } from "./stream/progress";
+import type { OpenQuestion } from "./stream/questions";
+import type { ChatStream } from "./stream/useChatStream";
+
+export function useActions(stream: ChatStream, branches: Branches, questions: OpenQuestion[]) {
+  const [failure, setFailure] = useState("");
+  const progress = useToolProgress(stream);
+  const waiting = waitingCalls(questions, branches.messages);
+  // Rows render again when what they use changes, not with every token: the newest of all else is read when a button is pressed.
+  const latest = useRef({ stream, branches });
+  latest.current = { stream, branches };
+  const controller = stream[STREAM_CONTROLLER];
+  const handle = useMemo(() => stream, [controller]);
+  const running = stream.isLoading;
+
+  const attempt = useCallback((work: Promise<void>) => {
+    setFailure("");
+    work.catch((error: unknown) => setFailure(error instanceof Error ? error.message : String(error)));
+  }, []);
+
+  const send = useCallback((text: string, id?: string) => {
+    const { stream: now, branches: shown } = latest.current;
+    const options = now.isLoading ? { multitaskStrategy: "enqueue" } : {};
+    // What fails here is in stream.error, and the message is marked.
+    shown.submit({ messages: [{ type: "human", content: text, ...(id ? { id } : {}) }] }, options).catch(() => {});
+  }, []);
+
+  const actions = useMemo<MessageActions>(
+    () => ({
+      stream: handle,
+      running,
+      waitingCalls: waiting.size === 0 ? none : new Set(waiting),
+      progress,
+      forks: branches.forks,
+      onShow: (checkpoint) => latest.current.branches.show(checkpoint),
+      onEdit: (message, text) => attempt(latest.current.branches.edit(message, text)),
+      onRetry: (message) => {
+        const asked = humanBefore(latest.current.branches.messages, message);
+        if (asked) attempt(latest.current.branches.retry(asked));
+      },
+      onResend: (message) => send(textOf(message), message.id),
+    }),
+    [handle, running, [...waiting].join(), progress, forkKey(branches), attempt, send],
+  );
+  return { actions, send, failure };
+}
+
+const none: ReadonlySet<string> = new Set();
+
+const forkKey = ({ forks }: Branches) => [...forks].map(([id, f]) => `${id}:${f.chosen}/${f.options.length}`).join();
+
+/** The calls that open questions are about; questions without ids are about the last message's calls of that name. */
+function waitingCalls(questions: OpenQuestion[], messages: BaseMessage[]): Set<string> {
+  const ids = new Set<string>();
+  const last = messages.findLast((m) => m.getType() === "ai") as { tool_calls?: { id?: string; name: string }[] } | undefined;
+  for (const { value, path } of questions) {
+    const question = readQuestion(value);
+    if (question.kind !== "actions") {
+      // A form or another question of a tool: its call is the one that runs.
+      if (path.length === 0) for (const call of last?.tool_calls ?? []) if (call.id) ids.add(call.id);
+      continue;
+    }
+    for (const action of question.actions) {
+      if (action.callId) ids.add(action.callId);
+      else for (const call of last?.tool_calls ?? []) if (call.name === action.name && call.id) ids.add(call.id);
+    }
+  }
+  return ids;
+}
+
+function humanBefore(messages: BaseMessage[], message: BaseMessage): BaseMessage | undefined {
+  const index = messages.findIndex((m) => m.id === message.id);
+  return messages.slice(0, index).findLast((m) => m.getType() === "human");
+}

@@ -1,0 +1,21 @@
+// A labelled native list of choices: the system's own is the best one on a phone.
+import type { ComponentProps } from "react";
+import css from "./Field.module.css";
+
+interface Props extends Omit<ComponentProps<"select">, "onChange"> {
+  label: string;
+  /** The label is only read out. */
+  bare?: boolean;
+  options: readonly (readonly [value: string, text: string])[];
+  onChange(value: string): void;
+}
+
+export function Choice({ label, bare, options, onChange, className, ...rest }: Props) {
+  const select = (
+    <select aria-label={bare ? label : undefined} className={[css.input, className].filter(Boolean).join(" ")} onChange={(e) => onChange(e.target.value)} {...rest}>
+      {options.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+    </select>
+  );
+  if (bare) return select;
+  return <label className={css.field}><span className={css.label}>{label}</span>{select}</label>;
+}
