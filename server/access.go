@@ -64,11 +64,22 @@ func (s *Server) identify(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.limiter.Request(limitedAs(u)); err != nil {
+		return err
+	}
 	if u != nil {
 		ctx := thread.WithActor(auth.WithUser(r.Context(), u), u.Actor())
 		c.SetRequest(r.WithContext(ctx))
 	}
 	return nil
+}
+
+// limitedAs is the name under which a user's requests, streams and runs are counted.
+func limitedAs(u *auth.User) string {
+	if u == nil {
+		return ""
+	}
+	return u.ProjectID() + "\n" + u.Kind + "\n" + u.Identity
 }
 
 // seesProject refuses who can't see a project: to them there is none.

@@ -22,7 +22,7 @@ func TestABodyThatNeverEndsIsGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close() //nolint:errcheck // the test is over
 	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, "POST /threads HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{\"metadata\":")
+	_, err = io.WriteString(conn, "POST /threads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{\"metadata\":")
 	require.NoError(t, err)
 	in := bufio.NewReader(conn)
 	res, err := http.ReadResponse(in, nil)

@@ -4,21 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/server/auth/keys"
+	"github.com/parley-dev/parley/server/auth/limit"
+	"github.com/parley-dev/parley/server/auth/session"
+	"github.com/parley-dev/parley/server/auth/token"
 	"github.com/parley-dev/parley/thread"
 )
 
 // Identity says how callers say who they are. API keys always count, once the
 // store has one; see docs/identity.md. With Options.Auth, that decides instead.
 type Identity struct {
+	// Tokens names an OpenID Connect issuer whose bearer tokens count, too. Default: nil, none.
+	Tokens *token.Options
 	// BootstrapKey is an API key, as "parley keys generate" prints it, that shall exist
 	// as an owner of the default project. Default: none.
 	BootstrapKey string
+	// SessionKey seals the cookies of the web app's sessions: 32 bytes or more, the same on all replicas.
+	// Default: a random one, made with the first session and kept in the store.
+	SessionKey string
+	// Limits bound each principal, in each process. Default: none.
+	Limits limit.Options
 	// InsecureAnonymous lets callers from everywhere do everything while there are no keys
 	// and no issuer of tokens. Insecure: whoever reaches the port owns the server. Default: only
 	// callers on this machine, through a listener that no other can reach.
@@ -30,27 +41,37 @@ type Identity struct {
 
 // identity finds the users of requests.
 type identity struct {
-	keys     *keys.Verifier // nil when the store has none
+	keys     *keys.Verifier  // nil when the store has none
+	tokens   *token.Verifier // nil without an issuer
+	sessions *sessions
 	insecure bool
 	cors     *cors
+	log      *slog.Logger
 }
 
 // newIdentity builds it over the store, and makes the bootstrap key.
-func newIdentity(ctx context.Context, o Identity, store thread.Store, c *cors) (*identity, error) {
-	i := &identity{insecure: o.InsecureAnonymous, cors: c}
-	stored, ok := store.(thread.Keys)
-	if !ok {
-		if o.BootstrapKey != "" {
-			return nil, errors.New("server: Identity.BootstrapKey: the store keeps no keys")
+func newIdentity(ctx context.Context, o Identity, store thread.Store, c *cors, log *slog.Logger) (*identity, error) {
+	i := &identity{insecure: o.InsecureAnonymous, cors: c, log: log}
+	stored, _ := store.(thread.Keys)
+	var err error
+	if i.sessions, err = newSessions(stored, o.SessionKey); err != nil {
+		return nil, fmt.Errorf("server: Identity.SessionKey: %w", err)
+	}
+	if o.Tokens != nil {
+		if i.tokens, err = token.NewVerifier(*o.Tokens); err != nil {
+			return nil, fmt.Errorf("server: Identity.Tokens: %w", err)
 		}
-		return i, nil
 	}
-	i.keys = keys.NewVerifier(keys.Options{Store: stored})
-	if o.BootstrapKey == "" {
-		return i, nil
+	switch {
+	case stored != nil:
+		i.keys = keys.NewVerifier(keys.Options{Store: stored})
+	case o.BootstrapKey != "":
+		return nil, errors.New("server: Identity.BootstrapKey: the store keeps no keys")
 	}
-	if err := keys.Bootstrap(ctx, stored, o.BootstrapKey); err != nil {
-		return nil, fmt.Errorf("server: Identity.BootstrapKey: %w", err)
+	if o.BootstrapKey != "" {
+		if err := keys.Bootstrap(ctx, stored, o.BootstrapKey); err != nil {
+			return nil, fmt.Errorf("server: Identity.BootstrapKey: %w", err)
+		}
 	}
 	return i, nil
 }
@@ -60,7 +81,10 @@ const storeStart = 15 * time.Second
 
 // anonymous reports whether callers need not say who they are.
 func (i *identity) anonymous(ctx context.Context) (bool, error) {
-	if i.keys == nil {
+	switch {
+	case i.tokens != nil:
+		return false, nil
+	case i.keys == nil:
 		return true, nil
 	}
 	any, err := i.keys.Any(ctx)
@@ -71,6 +95,12 @@ var (
 	errWho = &auth.Error{
 		Status: http.StatusUnauthorized, Code: "unauthenticated", Header: auth.Challenge(""),
 		Message: "Say who you are: Authorization: Bearer KEY, or x-api-key: KEY",
+	}
+	errForeignPage = &auth.Error{
+		Status: http.StatusForbidden, Code: "cross_site", Message: "A session is for pages of this server only: Sec-Fetch-Site or Origin must say so",
+	}
+	errSignedOut = &auth.Error{
+		Status: http.StatusUnauthorized, Code: "signed_out", Header: auth.Challenge(""), Message: "The session is over: sign in again",
 	}
 	errToken = &auth.Error{Status: http.StatusUnauthorized, Code: "invalid_token", Header: auth.Challenge("invalid_token"), Message: "Invalid token"}
 )
@@ -84,14 +114,51 @@ func (i *identity) user(r *http.Request) (*auth.User, error) {
 	case free: // whatever credentials it carries are for somebody else
 		return i.anybody(r)
 	}
-	text := credential(r)
-	switch {
-	case text == "":
-		return nil, errWho
-	case keys.Looks(text):
-		return i.keys.User(r.Context(), text)
+	if text := credential(r); text != "" {
+		return i.holder(r.Context(), text)
 	}
-	return nil, errToken
+	if value := session.Value(r); value != "" {
+		return i.signedIn(r, value)
+	}
+	return nil, errWho
+}
+
+// holder is the user of a key or token.
+func (i *identity) holder(ctx context.Context, text string) (*auth.User, error) {
+	switch {
+	case keys.Looks(text) && i.keys != nil:
+		return i.keys.User(ctx, text)
+	case i.tokens == nil:
+		return nil, errToken
+	}
+	u, err := i.tokens.User(ctx, text)
+	var refused *auth.Error
+	if errors.As(err, &refused) && refused.Cause != nil {
+		i.log.Warn("token not checked", "error", refused.Cause)
+	}
+	return u, err
+}
+
+// signedIn is the user of a session.
+func (i *identity) signedIn(r *http.Request, value string) (*auth.User, error) {
+	if !session.MayUse(r) {
+		return nil, errForeignPage
+	}
+	v, err := i.sessions.open(r.Context(), value)
+	if err != nil {
+		return nil, err
+	}
+	if v.KeyID == "" {
+		return v.TokenUser(), nil
+	}
+	if i.keys == nil {
+		return nil, errSignedOut
+	}
+	u, err := i.keys.UserOf(r.Context(), v.KeyID)
+	if err == nil && (u.Expires.IsZero() || v.End().Before(u.Expires)) {
+		u.Expires = v.End()
+	}
+	return u, err
 }
 
 // credential is the key or token that a request carries: a bearer token, else the
@@ -110,7 +177,7 @@ func (i *identity) anybody(r *http.Request) (*auth.User, error) {
 			return nil, err
 		}
 	}
-	return &auth.User{Identity: auth.Anonymous, Kind: auth.KindAnonymous, Project: thread.DefaultProject, Roles: auth.Roles{auth.RoleOwner}}, nil
+	return &auth.User{DisplayName: auth.Anonymous, Kind: auth.KindAnonymous, Project: thread.DefaultProject, Roles: auth.Roles{auth.RoleOwner}}, nil
 }
 
 // fromHere refuses anonymous requests that come from elsewhere, or only seem to come from
@@ -130,7 +197,7 @@ func (i *identity) fromHere(r *http.Request) error {
 		return refuse("Without keys, a proxy may only hand on requests of this machine")
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !i.cors.localOrigin(origin) {
-		return refuse("Without keys, only pages of this machine, and origins that the server was told to allow, are served")
+		return &auth.Error{Status: http.StatusForbidden, Code: "cross_site", Message: "Without keys, only pages of this machine, and of origins that the server was told to allow, are served" + how}
 	}
 	return nil
 }
@@ -144,7 +211,7 @@ func (s *Server) secure() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeStart)
 	defer cancel()
 	var err error
-	if s.identity, err = newIdentity(ctx, s.opts.Identity, s.store, s.cors); err != nil {
+	if s.identity, err = newIdentity(ctx, s.opts.Identity, s.store, s.cors, s.log); err != nil {
 		return err
 	}
 	s.hooks = &auth.Hooks{On: auth.Tenants()}

@@ -17,6 +17,7 @@ func (s *Server) openAPI(c echo.Context) error {
 
 // docs is GET /docs: the OpenAPI document as a page that needs no network.
 func (s *Server) docs(c echo.Context) error {
+	asPage(c.Response().Header())
 	page, err := docsPage(openAPIDocument)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ type serveFunc func(w http.ResponseWriter, r *http.Request) error
 type opened struct {
 	serve   serveFunc
 	request *http.Request
-	release context.CancelFunc // of the request's context; nil without
+	release func() // of the request's context; nil without
 }
 
 // serveStream has a stream sent until its end, the client's leave, the server's
@@ -32,9 +32,12 @@ type opened struct {
 func (s *Server) serveStream(c echo.Context, o stream.Options, open func(stream.Options) serveFunc) error {
 	p := &opened{request: c.Request()}
 	o.NoIDs, o.Stop = s.opts.NoEventIDs, s.life.Done()
-	if u := auth.UserFrom(p.request.Context()); u != nil && !u.Expires.IsZero() {
-		ctx, cancel := context.WithDeadlineCause(p.request.Context(), u.Expires, errExpired)
-		p.request, p.release = p.request.WithContext(ctx), cancel
+	ctx, release, err := s.lasting(p.request.Context())
+	if err != nil {
+		return err
+	}
+	if release != nil {
+		p.request, p.release = p.request.WithContext(ctx), release
 		leave := o.OnDisconnect
 		o.OnDisconnect = func() {
 			if leave != nil && !errors.Is(context.Cause(ctx), errExpired) {
@@ -48,6 +51,36 @@ func (s *Server) serveStream(c echo.Context, o stream.Options, open func(stream.
 		return nil
 	}
 	return s.send(direct(c), p, func() bool { return c.Response().Committed })
+}
+
+// lasting is the context of a reply that lasts: it ends, with errExpired, when the
+// user's credentials do. It counts as one of the user's open streams until release, which is nil when
+// there is nothing to release.
+func (s *Server) lasting(ctx context.Context) (_ context.Context, release func(), err error) {
+	u := auth.UserFrom(ctx)
+	if u == nil {
+		return ctx, nil, nil
+	}
+	closed, err := s.limiter.Stream(limitedAs(u))
+	if err != nil {
+		return nil, nil, err
+	}
+	steps := []func(){closed}
+	if !u.Expires.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, u.Expires, errExpired)
+		steps = append(steps, cancel)
+	}
+	if watched(u) {
+		var end context.CancelCauseFunc
+		ctx, end = context.WithCancelCause(ctx)
+		steps = append(steps, s.watch.enter(u.KeyID, end), func() { end(nil) })
+	}
+	return ctx, func() {
+		for _, step := range steps {
+			step()
+		}
+	}, nil
 }
 
 // bare returns the reply's innermost writer if nothing of the deployment's stands

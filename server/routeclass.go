@@ -99,6 +99,7 @@ var routeClasses = map[string]class{
 	"POST /runs/cancel":           forOperators,
 	"GET /runs/:run_id/stream":    forViewers,
 	"GET /feeds/runs":             forViewers,
+	"GET /feeds/reviews":          forViewers,
 	"POST /runs/crons":            forOperators,
 	"POST /runs/crons/search":     forViewers,
 	"POST /runs/crons/count":      forViewers,
@@ -116,9 +117,9 @@ var routeClasses = map[string]class{
 	"DELETE " + mcpPath:           forViewers,
 	"POST /internal/truncate":     forOwners,
 
-	"POST /api/v1/session":   forEverybody, // it asks itself
-	"GET /api/v1/session":    forKnown,
-	"DELETE /api/v1/session": forEverybody,
+	"POST " + sessionPath:   forEverybody, // it asks itself
+	"GET " + sessionPath:    forKnown,
+	"DELETE " + sessionPath: forEverybody,
 
 	"POST " + projects + "/workspaces/:workspace_id/invoke":       forOperators,
 	"POST " + projects + "/workspaces/:workspace_id/invokeStream": forOperators,
@@ -137,6 +138,9 @@ var routeClasses = map[string]class{
 	"POST " + projects + "/reviews/:review_id/release":  forReviewers,
 	"POST " + projects + "/reviews/:review_id/extend":   forReviewers,
 	"POST " + projects + "/reviews/:review_id/comments": forReviewers,
+
+	"GET " + projects + "/deliveries":                     forOperators,
+	"POST " + projects + "/deliveries/:delivery_id/retry": forOperators,
 
 	"GET " + projects + "/audit":        forOwners,
 	"GET " + projects + "/audit/export": forOwners,

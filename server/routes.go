@@ -90,6 +90,10 @@ func (s *Server) routes() []route {
 		{post, "/store/items/search", s.searchItems},
 		{post, "/store/namespaces", s.listNamespaces},
 	}
+	list = append(list,
+		route{post, sessionPath, s.postSession}, route{get, sessionPath, s.getSession}, route{del, sessionPath, s.deleteSession},
+		route{get, projects + "/keys", s.listKeys}, route{post, projects + "/keys", s.createKey}, route{del, projects + "/keys/:key_id", s.revokeKey},
+	)
 	if len(s.opts.UI) > 0 {
 		list = append(list, route{post, "/ui/:agent", s.uiEntry}, route{get, "/ui/:agent/*", s.uiFile})
 	}
@@ -116,7 +120,7 @@ func (s *Server) router() *echo.Echo {
 	if s.opts.Routes == nil {
 		api.Use(s.opts.Middleware...)
 	}
-	api.Use(s.admitted, s.actor)
+	api.Use(guarded, s.admitted, s.actor)
 	s.register(api)
 	if s.opts.Routes == nil {
 		return api

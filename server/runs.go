@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/server/auth"
+	"github.com/parley-dev/parley/server/auth/limit"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -60,11 +62,31 @@ func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thre
 			return thread.Started{}, err
 		}
 	}
+	note, err := s.roomForRun(c, &r)
+	if err != nil {
+		return thread.Started{}, err
+	}
 	started, err := s.svc.StartRun(c.Request().Context(), r)
+	if err != nil || started.Repeat {
+		note(limit.Run{})
+	} else {
+		note(limit.Run{ThreadID: started.Run.ThreadID, RunID: started.Run.ID})
+	}
 	if err != nil {
 		return thread.Started{}, runError(err, r.AssistantID)
 	}
 	return started, nil
+}
+
+// roomForRun asks whether the user may have one more run under way; note is told of it. Answers always may.
+func (s *Server) roomForRun(c echo.Context, r *thread.StartRun) (note func(limit.Run), err error) {
+	if r.Answers() {
+		return func(limit.Run) {}, nil
+	}
+	return s.limiter.Start(c.Request().Context(), limitedAs(auth.UserFrom(c.Request().Context())), func(ctx context.Context, run limit.Run) bool {
+		row, err := s.svc.GetRun(ctx, run.ThreadID, run.RunID)
+		return errors.Is(err, thread.ErrNotFound) || err == nil && row.Status.Ended()
+	})
 }
 
 // added returns what an authoriser set in the metadata: it marks the thread, too, if the

@@ -18,6 +18,7 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/server/auth"
+	"github.com/parley-dev/parley/server/auth/limit"
 	"github.com/parley-dev/parley/server/feeds"
 	"github.com/parley-dev/parley/stream"
 	"github.com/parley-dev/parley/thread"
@@ -39,6 +40,8 @@ type Server struct {
 	hooks      *auth.Hooks     // the deployment's, or those that keep projects apart
 	identity   *identity       // nil with the deployment's hooks
 	registered map[string]bool // the built-in routes by method and path
+	limiter    *limit.Limiter  // nil without limits
+	watch      *watch          // of streams whose holders may lose their key
 	handler    http.Handler
 	http       *http.Server
 	bundles    bundles
@@ -90,6 +93,7 @@ func New(o Options) (*Server, error) {
 	if err := s.secure(); err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
+	s.limiter, s.watch = limit.New(o.Identity.Limits, nil), newWatch()
 	s.hub = stream.NewHub(stream.HubOptions{})
 	s.runs = feeds.New(feeds.Options{})
 	s.runs.Create(feeds.DefaultProject)
@@ -189,7 +193,11 @@ func (s *Server) Service() *thread.Service { return s.svc }
 
 // Start brings up the workers. Serve does it, too; starting twice is harmless.
 func (s *Server) Start(ctx context.Context) error {
-	s.startOnce.Do(func() { s.startErr = s.svc.Start(ctx) })
+	s.startOnce.Do(func() {
+		if s.startErr = s.svc.Start(ctx); s.startErr == nil {
+			s.watch.start(s.life, s.identity)
+		}
+	})
 	return s.startErr
 }
 
@@ -230,6 +238,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if s.started() {
 		err = errors.Join(err, s.svc.Stop(ctx))
 	}
+	s.watch.wait()
 	return errors.Join(err, s.runs.Close(ctx), s.store.Close())
 }
 

@@ -55,6 +55,13 @@ const writeTimeout = 30 * time.Second
 // sendResult waits for a run's end and sends its result. The headers go out at
 // once: from them the client learns the run's id.
 func (s *Server) sendResult(c echo.Context, run thread.Run, leaveCancels bool) error {
+	lasting, release, err := s.lasting(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	if release != nil {
+		defer release()
+	}
 	w := direct(c)
 	c.Response().Header().Set("Content-Type", echo.MIMEApplicationJSON)
 	w.WriteHeader(http.StatusOK)
@@ -69,12 +76,12 @@ func (s *Server) sendResult(c echo.Context, run thread.Run, leaveCancels bool) e
 		}
 		return rc.Flush()
 	}
-	ctx, cancel := s.untilShutdown(c.Request().Context())
+	ctx, cancel := s.untilShutdown(lasting)
 	defer cancel()
 	done := s.outcome(ctx, run)
 	tick := time.NewTicker(keepAlive)
 	defer tick.Stop()
-	err := rc.Flush()
+	err = rc.Flush()
 	for err == nil {
 		select {
 		case <-tick.C:
@@ -87,6 +94,9 @@ func (s *Server) sendResult(c echo.Context, run thread.Run, leaveCancels bool) e
 			return s.delivered(send(append(o.result, '\n')))
 		}
 	}
+	if errors.Is(context.Cause(lasting), errExpired) {
+		return s.delivered(send([]byte(expiredResult)))
+	}
 	cancel()
 	if leaveCancels {
 		s.abandon(c.Request(), run)
@@ -96,6 +106,9 @@ func (s *Server) sendResult(c echo.Context, run thread.Run, leaveCancels bool) e
 	}
 	return nil
 }
+
+// expiredResult is what is sent in place of the result when the client's credentials ended before the run.
+const expiredResult = `{"__error__":{"error":"Unauthorized","message":"401: credentials expired"}}` + "\n"
 
 // delivered logs that a result didn't reach its client; the run is over.
 func (s *Server) delivered(err error) error {

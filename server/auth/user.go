@@ -16,8 +16,8 @@ const (
 	KindAgent     = "agent"     // in thread.Actor: a program, by its key or token
 )
 
-// Anonymous is the identity of callers who need none.
-const Anonymous = "anonymous"
+// Anonymous is what callers are called who need not say who they are. Their identity is "".
+const Anonymous = thread.Anonymous
 
 // User is who makes a request, as the authenticator found out.
 type User struct {
