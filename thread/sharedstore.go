@@ -31,6 +31,8 @@ type Subscriber interface {
 	RunChanged(threadID, runID string)
 	// WorkWaits tells that there may be a run to be claimed.
 	WorkWaits()
+	// ReviewsChanged tells that reviews of a project were requested, changed or ended: a hint to read the list.
+	ReviewsChanged(project string)
 	// CancelRequested tells that a running run is to be cancelled.
 	CancelRequested(runID, action string)
 }

@@ -38,9 +38,7 @@ func (r *relay) control(payload string) {
 	case f[0] == "C" && len(f) == 4 && f[1] != r.s.origin:
 		r.sub.CancelRequested(f[3], f[2])
 	case f[0] == "V" && len(f) == 3 && f[1] != r.s.origin:
-		if sub, ok := r.sub.(interface{ ReviewsChanged(project string) }); ok {
-			sub.ReviewsChanged(f[2])
-		}
+		r.sub.ReviewsChanged(f[2])
 	case f[0] == "H" && len(f) == 4 && f[1] != r.s.origin:
 		if id, ok := strings.CutPrefix(f[2], r.s.keys.threadChannel("")); ok {
 			r.sub.RunChanged(id, f[3])

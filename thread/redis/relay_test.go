@@ -25,12 +25,13 @@ type listener struct {
 	ended   map[string]bool
 	changed map[string]int
 	cancels map[string]string
+	reviews map[string]int // hints by project
 	work    int
 	missed  int
 }
 
 func newListener(s *redis.Store) *listener {
-	l := &listener{s: s, seen: map[string][]int64{}, ended: map[string]bool{}, changed: map[string]int{}, cancels: map[string]string{}}
+	l := &listener{s: s, seen: map[string][]int64{}, ended: map[string]bool{}, changed: map[string]int{}, cancels: map[string]string{}, reviews: map[string]int{}}
 	l.news = sync.NewCond(&l.mu)
 	return l
 }
@@ -84,6 +85,9 @@ func (l *listener) RunChanged(_, run string) { l.note(func() { l.changed[run]++ 
 
 // WorkWaits implements thread.Subscriber.
 func (l *listener) WorkWaits() { l.note(func() { l.work++ }) }
+
+// ReviewsChanged implements thread.Subscriber.
+func (l *listener) ReviewsChanged(project string) { l.note(func() { l.reviews[project]++ }) }
 
 // CancelRequested implements thread.Subscriber.
 func (l *listener) CancelRequested(run, action string) { l.note(func() { l.cancels[run] = action }) }
