@@ -29,14 +29,14 @@ type ReviewRequest struct {
 type Decision struct {
 	// Decision is one of AllowedDecisions, spelt as there, or whatever was decided where there are none. Of
 	// a request whose deadline passed it is "expired".
-	Decision string
+	Decision string `json:"decision"`
 	// Notes are the reviewer's, may be "". Of an expired request they are the Expiry's Message.
-	Notes string
+	Notes string `json:"notes,omitempty"`
 	// Reviewer is the authenticated principal who decided, and At is when; "" for an expired request or without authentication.
-	Reviewer string
-	At       time.Time
+	Reviewer string    `json:"reviewer,omitempty"`
+	At       time.Time `json:"at"`
 	// Expired is set when the deadline passed without a decision: nobody refused, nobody agreed.
-	Expired bool
+	Expired bool `json:"expired,omitempty"`
 }
 
 // DecisionExpired is the Decision of a request whose deadline passed.
