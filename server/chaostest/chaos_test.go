@@ -31,11 +31,15 @@ func TestChaos(t *testing.T) {
 		lent clusters
 		wait sync.WaitGroup
 	)
-	for i := range seeds {
+	only := os.Getenv("PARLEY_CHAOS_KIND")
+	for seed := uint64(first); seeds > 0; seed++ { //nolint:gosec // not negative
+		if only != "" && newPlan(seed).kind != only {
+			continue
+		}
+		seeds--
 		side <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-side }()
-			seed := uint64(first + i) //nolint:gosec // not negative
 			t.Run(fmt.Sprintf("seed=%d", seed), func(sub *testing.T) { trySeed(t, sub, seed, &lent) })
 		})
 	}
@@ -67,10 +71,7 @@ func trySeed(all, t *testing.T, seed uint64, lent *clusters) {
 	}
 	keep := filepath.Join(os.TempDir(), fmt.Sprintf("parley-chaos-%d", seed))
 	_ = os.RemoveAll(keep)
-	if err := os.CopyFS(keep, os.DirFS(dir)); err != nil {
-		t.Log(err)
-	}
-	if err := w.hist.write(filepath.Join(keep, "history.jsonl")); err != nil {
+	if err := w.keep(keep); err != nil {
 		t.Log(err)
 	}
 	for i, v := range w.broken {

@@ -48,6 +48,7 @@ func (w *world) check(ctx context.Context) {
 			w.violated("read back thread %s: %v", s.thread, err)
 			continue
 		}
+		s.rec = rec
 		s.settle(rec)
 		s.w.hist.add("PHASE", "settled")
 		s.checkRuns(rec)

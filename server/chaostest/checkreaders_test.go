@@ -83,11 +83,21 @@ func frames(e thread.Entry) bool {
 // or for a run's reader a replay.
 func (s *session) checkReader(r *reader, rec *record, replay *reader) {
 	var want []int64 // in order
+	kinds := map[int64]string{}
 	switch {
 	case r.run == "":
+		raised := map[string]bool{}
 		for _, e := range rec.log {
+			if q, ok := e.Event.Payload.(agent.InterruptInfo); ok && e.Event.Kind == agent.InterruptRaised {
+				again := raised[e.RunID+q.ID]
+				raised[e.RunID+q.ID] = true
+				if again { // a recovered run asks once more: readers are told once
+					continue
+				}
+			}
 			if e.Seq > 0 && !frames(e) {
 				want = append(want, e.Seq)
+				kinds[e.Seq] = string(e.Event.Kind) + " of run " + e.RunID
 			}
 		}
 		if r.clean > 0 {
@@ -113,14 +123,14 @@ func (s *session) checkReader(r *reader, rec *record, replay *reader) {
 		}
 		for next < len(want) && want[next] < f.n {
 			if want[next] > last && !f.gap && !f.synthetic {
-				s.w.violated("%s: %d is missing before %s: %s", r.who, want[next], f, around(r.frames, i))
+				s.w.violated("%s: %d (%s) is missing before %s: %s", r.who, want[next], kinds[want[next]], f, around(r.frames, i))
 			}
 			next++
 		}
 		last = max(last, f.n)
 	}
 	if i, _ := slices.BinarySearch(want, last+1); i < len(want) && !r.gone {
-		s.w.violated("%s: all from %d on is missing", r.who, want[i])
+		s.w.violated("%s: all from %d (%s) on is missing", r.who, want[i], kinds[want[i]])
 	}
 }
 

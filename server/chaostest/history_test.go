@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/parley-dev/parley/agent"
 )
 
 // history is all that happened in a seed, in the order in which it was seen here.
@@ -84,4 +87,60 @@ func (h *history) phases() string {
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+// keep writes down all that helps to understand a failure.
+func (w *world) keep(dir string) error {
+	if err := os.CopyFS(dir, os.DirFS(w.dir)); err != nil {
+		return err
+	}
+	if err := w.hist.write(filepath.Join(dir, "history.jsonl")); err != nil {
+		return err
+	}
+	for i, n := range w.topo.nodes {
+		b, err := os.ReadFile(n.Log())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("redis%d.log", i)), b, 0o600); err != nil {
+			return err
+		}
+	}
+	for _, s := range w.sessions {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("thread%d.txt", s.index)), []byte(s.dump()), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dump is what was stored of a thread, and what its readers got.
+func (s *session) dump() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "thread", s.thread)
+	if rec := s.rec; rec != nil {
+		for _, r := range rec.runs {
+			fmt.Fprintf(&b, "run %s %s attempt %d suspended %v resumes %v at %s\n", r.ID, r.Status, r.Attempt, r.Suspended, r.Resumes, r.CreatedAt)
+		}
+		for _, c := range rec.chain {
+			fmt.Fprintf(&b, "checkpoint %s parent %s step %d %s of run %s\n", c.Record.ID, c.Record.ParentID, c.Record.Step, c.Record.Source, c.Record.RunID)
+		}
+		for _, e := range rec.log {
+			payload, _ := agent.EncodePayload(e.Event) // nothing is lost with it
+			fmt.Fprintf(&b, "log %d seq %d %s run %s at %d %.150s\n", e.Pos, e.Seq, e.Event.Kind, e.RunID, e.Event.At, payload)
+		}
+		for _, l := range rec.values.Log {
+			fmt.Fprintln(&b, "state", l)
+		}
+		for _, e := range rec.effects {
+			fmt.Fprintf(&b, "effect %+v\n", e)
+		}
+	}
+	for _, r := range s.readers {
+		fmt.Fprintf(&b, "reader %s of %q, %d streams, gone %v\n", r.who, r.run, r.streams, r.gone)
+		for _, f := range r.frames {
+			fmt.Fprintf(&b, "  stream %d: %s\n", f.stream, f)
+		}
+	}
+	return b.String()
 }

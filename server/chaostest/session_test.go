@@ -23,6 +23,7 @@ type session struct {
 	answers []answered
 	readers []*reader
 	joined  map[string]bool
+	rec     *record // what is stored in the end
 	// drops: something may have dropped questions; rollbacks: or taken answers back, with runs.
 	drops, rollbacks bool
 }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
@@ -33,7 +34,7 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 	questions := asks(l.ThreadID, l.RunID, c.Tasks)
 	reviewed := len(questions)+len(c.Audit) > 0
 	run := s.eval
-	if c.Finish != nil || reviewed {
+	if c.Finish != nil || reviewed || ahead(c.Steps) {
 		run = s.confirmed
 	}
 	keys := s.keys.thread(l.ThreadID)
@@ -67,6 +68,12 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 		s.enforce(ctx, l.ThreadID)
 	}
 	return told, nil
+}
+
+// ahead tells whether steps are about to be done at most once: that they have begun
+// must be as durable as a decision, or a fail-over has them done again (decisions 6).
+func ahead(steps []agent.StepRecord) bool {
+	return slices.ContainsFunc(steps, func(s agent.StepRecord) bool { return s.Status == agent.StepStarted })
 }
 
 // enforce cuts the log of a thread that has grown beyond its bound.

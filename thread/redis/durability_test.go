@@ -9,6 +9,7 @@ import (
 	rds "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
 	"github.com/parley-dev/parley/thread/redis"
 	"github.com/parley-dev/parley/thread/redis/redistest"
@@ -97,7 +98,13 @@ func TestReplicatedWaitsForReplicas(t *testing.T) {
 		repeat, err := s.AdmitRun(t.Context(), again)
 		return err == nil && repeat.Repeat && repeat.Run.ID == b.Run.ID
 	}, 30*time.Second, 20*time.Millisecond)
-	_, err = s.Commit(t.Context(), *out.Lease, finish(superstep(*out.Lease, 1)))
+	ahead := thread.Commit{ID: out.Lease.RunID + "/1/1", Steps: []agent.StepRecord{{Origin: "o", Name: "s", Status: agent.StepStarted}}, Sync: true}
+	trips = w.during(func() {
+		_, err := s.Commit(t.Context(), *out.Lease, ahead)
+		require.NoError(t, err)
+	})
+	require.Equal(t, "evalsha commit, wait 1", trips[0], "what is to be done at most once mustn't be done again after a fail-over")
+	_, err = s.Commit(t.Context(), *out.Lease, finish(superstep(*out.Lease, 2)))
 	require.NoError(t, err)
 }
 

@@ -79,6 +79,9 @@ func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
 // URL names the server for redis.Options.
 func (s *Server) URL() string { return "redis://" + s.Addr() }
 
+// Log is the file of what the server says.
+func (s *Server) Log() string { return filepath.Join(s.dir, "log") }
+
 // Process is the server's process.
 func (s *Server) Process() *os.Process { return s.cmd.Process }
 
