@@ -24,6 +24,14 @@ func decodeKey(stored string) (k thread.Key, err error) {
 	return k, err
 }
 
+// storedKey is a key as the script stores it.
+func storedKey(doc []byte, revoked bool) string {
+	if revoked {
+		return string(rune(revokedSign)) + string(doc)
+	}
+	return "-" + string(doc)
+}
+
 // storeKey runs one of the script's transitions.
 func (s *Store) storeKey(ctx context.Context, what string, k thread.Key, audit thread.AuditBody, action string) (thread.Key, error) {
 	if audit.Action == "" {

@@ -109,6 +109,12 @@ func requestArgs(ctx context.Context, r thread.Review, expects int64, cause stri
 	for _, url := range r.Notify {
 		args = append(args, url)
 	}
+	pieces, err := reviewPieces(r)
+	return slices.Concat(args, pieces, audit.args()), err
+}
+
+// reviewPieces are the pieces of the bodies of a review's small entries (scripts/lib/reviews.lua).
+func reviewPieces(r thread.Review) (args []any, err error) {
 	for _, b := range []thread.AuditBody{
 		{Agent: r.Agent},
 		{Digest: r.Digest, ExecutionID: r.ExecutionID, Generation: r.Generation, InterruptID: r.InterruptID, ReviewID: r.ID},
@@ -121,7 +127,7 @@ func requestArgs(ctx context.Context, r thread.Review, expects int64, cause stri
 		}
 		args = append(args, p)
 	}
-	return append(args, audit.args()...), nil
+	return args, nil
 }
 
 // askTries bounds how often drafts are made anew because the thread moved on meanwhile.

@@ -31,7 +31,10 @@ func (s *Store) Dump(ctx context.Context, emit func(*transfer.Record) error) err
 			return err
 		}
 	}
-	for _, part := range []func(context.Context, func(*transfer.Record) error) error{s.dumpAssistants, s.dumpItems, s.dumpCrons} {
+	if _, err := s.SealAudit(ctx); err != nil {
+		return err
+	}
+	for _, part := range []func(context.Context, func(*transfer.Record) error) error{s.dumpAssistants, s.dumpItems, s.dumpCrons, s.dumpKeys, s.dumpAudit} {
 		if err := part(ctx, emit); err != nil {
 			return err
 		}
@@ -191,7 +194,7 @@ func (d dump) thread() error {
 		NextSeq: h.int("nseq"), NextPos: h.int("npos"), EndSeq: h.int("nseq") - 1, EndPos: h.int("npos") - 1, Token: h.int("token"),
 		Runs: h.int("runs"), Checkpoints: h.int("cps"), Asked: h.int("asked"), Suspended: h.int("suspended"), LastCommit: h["commit"],
 	}
-	owed, snapshot := r.inner(), r.inner()
+	canceller, owed, snapshot := r.blob(), r.inner(), r.inner()
 	for entry := range strings.FieldsSeq(h["queue"]) {
 		run, at, _ := strings.Cut(entry, ":")
 		q := headFields{"run": run, "at": at}
@@ -201,7 +204,7 @@ func (d dump) thread() error {
 		if t.Running, err = d.running(h, &owed); err != nil {
 			return err
 		}
-		t.EndSeq, t.EndPos = h.int("seq"), h.int("pos")
+		t.EndSeq, t.EndPos, t.Running.CancelledBy = h.int("seq"), h.int("pos"), canceller
 	}
 	if r.err != nil {
 		return r.err
@@ -219,7 +222,7 @@ func (d dump) thread() error {
 			return err
 		}
 	}
-	for _, part := range []func() error{d.blobs, d.segments, d.checkpoints, d.tasks, d.questions, d.steps, d.log, d.runs, d.outbox} {
+	for _, part := range []func() error{d.blobs, d.segments, d.checkpoints, d.tasks, d.questions, d.reviews, d.audit, d.steps, d.log, d.runs, d.outbox} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -536,7 +539,8 @@ func (d dump) outbox() error {
 	r := d.s.eval(d.ctx, "export", d.keys, "outbox")
 	for r.more() {
 		in := r.inner()
-		out := &transfer.Delivery{ID: in.text(), Run: in.text(), URL: in.text(), Attempt: in.int(), Due: in.int(), Error: in.text()}
+		out := &transfer.Delivery{ID: in.text(), Run: in.text(), URL: in.text(), Attempt: in.int(), Due: in.int(), Error: in.text(),
+			Event: in.text(), Interrupt: in.text(), Dead: in.bool()}
 		if in.err != nil {
 			return in.err
 		}

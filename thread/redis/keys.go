@@ -159,7 +159,7 @@ func (k keys) projects() []string {
 	return []string{tag + "ends", tag + "sealed", tag + "keys"}
 }
 
-// projectAudit is the list of a project's sealed audit entries.
+// projectAudit is the hash of a project's sealed audit entries by number.
 func (k keys) projectAudit(project string) string { return k.prefix + "{projects}:audit:" + project }
 
 // projectsOp notes for a minute what an operation on projects did.

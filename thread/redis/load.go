@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	rds "github.com/redis/go-redis/v9"
-
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
 	"github.com/parley-dev/parley/thread/transfer"
@@ -80,6 +78,15 @@ func (l *Target) empty(ctx context.Context) error {
 			return err
 		}
 	}
+	for i, what := range []string{"audit entries", "", "API keys"} { // how far chains are sealed says nothing by itself
+		n, err := l.client.HLen(ctx, l.keys.projects()[i]).Result()
+		if err == nil && n > 0 && what != "" {
+			err = has(what)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	crons, err := l.client.HLen(ctx, l.keys.crons()[0]).Result()
 	if err == nil && crons > 0 {
 		err = has("crons")
@@ -123,6 +130,17 @@ func (l *Target) clear(ctx context.Context) error {
 	if err := l.client.Unlink(ctx, l.keys.crons()...).Err(); err != nil {
 		return err
 	}
+	projects, err := l.client.HKeys(ctx, l.keys.projects()[0]).Result()
+	if err != nil {
+		return err
+	}
+	all := l.keys.projects()
+	for _, project := range projects {
+		all = append(all, l.keys.projectAudit(project))
+	}
+	if err := l.client.Unlink(ctx, all...).Err(); err != nil {
+		return err
+	}
 	return l.client.Unlink(ctx, l.keys.assistants()...).Err()
 }
 
@@ -153,8 +171,12 @@ func (l *Target) Load(ctx context.Context, r *transfer.Record) error {
 	case r.Cron != nil:
 		reply := l.cron(ctx, "put", r.Cron.ID, r.Cron.Next, r.Cron.Enabled, []byte(r.Cron.Doc))
 		return reply.err
+	case r.APIKey != nil:
+		return l.loadKey(ctx, r.APIKey)
+	case r.Audit != nil:
+		return l.loadAudit(ctx, r.Audit)
 	case r.Thread != nil:
-		l.t = &loading{s: l.Store, d: r.Thread, keys: l.keys.thread(r.Thread.ID), checkpoints: map[string]int64{}, of: map[string][2]int64{}, logs: map[int64]*runLog{}}
+		l.t = &loading{questions: map[string]*transfer.Question{}, s: l.Store, d: r.Thread, keys: l.keys.thread(r.Thread.ID), checkpoints: map[string]int64{}, of: map[string][2]int64{}, logs: map[int64]*runLog{}}
 		return l.client.HSet(ctx, l.keys.settings(), loadingThreadSetting, r.Thread.ID).Err()
 	case r.End != nil:
 		t := l.t
@@ -190,7 +212,9 @@ type loading struct {
 	logBytes    int64
 	snapshot    []any // batches, as adopt takes them
 	batches     int
-	runs        []string
+	runs        []*call                       // that make the thread their owner
+	questions   map[string]*transfer.Question // by id
+	chain       string                        // hash of the first audit entry
 }
 
 // runLog is the log of a run.
@@ -243,7 +267,10 @@ func (l *loading) args(r *transfer.Record) ([]any, error) {
 		rec := r.Step.Record()
 		return []any{"step", rec.Origin, stepMember(rec), encodeStep(rec)}, nil
 	case r.Question != nil:
+		l.questions[r.Question.ID] = r.Question
 		return questionArgs(r.Question)
+	case r.Review != nil:
+		return l.reviewArgs(r.Review)
 	case r.Log != nil:
 		return l.logArgs(r.Log)
 	case r.Run != nil:
@@ -252,7 +279,7 @@ func (l *loading) args(r *transfer.Record) ([]any, error) {
 		return []any{"key", r.Key.Key, r.Key.Run, r.Key.Expires}, nil
 	case r.Delivery != nil:
 		d := r.Delivery
-		return []any{"delivery", d.ID, d.Run, d.URL, d.Attempt, d.Due, d.Error}, nil
+		return []any{"delivery", d.ID, d.Dead, d.Run, d.URL, d.Attempt, d.Due, d.Error, d.Event, d.Interrupt}, nil
 	}
 	return nil, fmt.Errorf("redis: a record of thread %s that this program doesn't know", l.d.ID)
 }
@@ -326,7 +353,8 @@ func (l *loading) runArgs(r *transfer.Run) ([]any, error) {
 	if err := json.Unmarshal(r.Kwargs, &kwargs); err != nil {
 		return nil, err
 	}
-	l.runs = append(l.runs, r.ID)
+	place := placeOf(thread.Run{ID: r.ID, ExecutionID: r.Execution, Project: r.Project, CreatedAt: timeOf(r.Created)})
+	l.runs = append(l.runs, &call{script: "own", keys: l.s.keys.firsts(r.ID), args: []any{r.ID, l.d.ID, place}})
 	args := []any{"run", []byte(doc), []byte(r.Error), r.Retires}
 	texts := []any{"id", r.ID, "cancel", r.Cancel, "base", r.Base, "fingerprint", r.Fingerprint, "commit", r.LastCommit, "execution", r.Execution, "op", "", "webhook", kwargs.Webhook}
 	args = append(append(args, len(texts)/2), texts...)
@@ -354,13 +382,7 @@ func (l *loading) end(ctx context.Context) error {
 	if err := l.flush(ctx); err != nil {
 		return err
 	}
-	_, err := l.s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
-		for _, id := range l.runs {
-			p.HSet(ctx, l.s.keys.runs(id), id, l.d.ID)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := l.s.evalAll(ctx, l.runs...); err != nil {
 		return err
 	}
 	args, err := l.headArgs()
@@ -375,7 +397,12 @@ func (l *loading) end(ctx context.Context) error {
 	if r.err != nil {
 		return r.err
 	}
-	return l.s.derive(ctx, w, derived{metadata: true})
+	if w.parts != 0 {
+		if err := l.s.readParts(ctx, &w); err != nil {
+			return err
+		}
+	}
+	return l.s.derive(ctx, w, derived{metadata: true, whole: true})
 }
 
 // headArgs are the arguments of adopt.
@@ -401,7 +428,9 @@ func (l *loading) headArgs() ([]any, error) {
 	}
 	fields = append(fields, "queue", strings.Join(queue, " "))
 	var owed []any
+	var canceller []byte
 	if r := d.Running; r != nil {
+		canceller = r.CancelledBy
 		err = errorsFirst(err, status("baserest", r.BaseRest))
 		from := d.Checkpoints + 1 // where those of the run begin
 		if at, ok := l.of[r.ID]; ok {
@@ -421,7 +450,7 @@ func (l *loading) headArgs() ([]any, error) {
 		}
 	}
 	args := append([]any{d.Created, len(fields) / 2}, fields...)
-	args = append(args, orObject(d.Metadata), []byte(d.Config), []byte(d.Error))
+	args = append(args, orObject(d.Metadata), []byte(d.Config), []byte(d.Error), canceller)
 	args = append(append(args, countOwed(d)), owed...)
 	return slices.Concat(args, []any{l.batches}, l.snapshot), err
 }

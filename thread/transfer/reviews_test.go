@@ -134,6 +134,7 @@ func (s reviewed) fill() (threads map[string]string, question string) {
 	s.ask(marked, question, "")
 	_, _, err := s.RequestCancel(as(t, "rob"), threads["marked"], marked.Run.ID, "rollback", time.Now())
 	require.NoError(t, err)
+	require.NoError(t, s.ReleaseRun(t.Context(), *marked.Lease)) // a run that somebody leases doesn't move
 
 	require.NoError(t, s.AppendAudit(as(t, "ann"), "p", "", thread.AuditBody{Action: thread.AuditPolicy, Notes: "<n>"}))
 	require.NoError(t, s.AppendAudit(as(t, "ann"), "p", threads["decided"], thread.AuditBody{Action: thread.AuditRefused}))

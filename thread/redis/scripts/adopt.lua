@@ -1,6 +1,6 @@
 -- Stores the head of a thread of which load has stored all else: from then on it exists.
 -- KEYS: all of the thread.
--- ARGV: created; n fields of the head and their values; metadata, config, error; n owed runs (id, floating batch);
+-- ARGV: created; n fields of the head and their values; metadata, config, error, who cancelled the running run; n owed runs (id, floating batch);
 --   n batches of the log's snapshot (run, log batch).
 -- Result: {'OK', row}.
 --!use cut
@@ -18,6 +18,9 @@ h.v, h.mv, h.open = at, at, redis.call('ZCARD', OPEN)
 redis.call('HSET', DETAILS, 'metadata', text(), 'config', text())
 local failure = text()
 if failure ~= '' then redis.call('HSET', DETAILS, 'error', failure) end
+local canceller = text()
+if canceller ~= '' then redis.call('HSET', DETAILS, 'canceller', canceller) end
+if redis.call('EXISTS', REVIEWS, AUDIT, DEAD) > 0 then h.rv = at end
 local owed, batches = {}, {}
 for i = 1, number() do
   local run, f = text(), take_floating()

@@ -39,6 +39,29 @@ function put.question()
   end
 end
 
+function put.review()
+  local id, r = text(), { pv = 1, ids = {}, notify = {}, pieces = {} }
+  for i = 1, number() do r.ids[i] = text() end
+  local doc = text()
+  for i, name in ipairs({ 'status', 'project', 'digest', 'assignee', 'role', 'comments', 'by', 'decision', 'notes', 'decider', 'decidedby' }) do r[name] = text() end
+  for i, name in ipairs({ 'version', 'created', 'updated', 'claimed', 'expires', 'warn', 'escalations', 'at' }) do r[name] = number() end
+  for i = 1, number() do r.notify[i] = text() end
+  for i = 1, 4 do r.pieces[i] = text() end
+  local q = question(id)
+  r.gen, r.run, r.ns, r.checkpoint = q.gen, q.run, q.ns, q.checkpoint
+  redis.call('HSET', REVIEWS, 'd' .. id, doc)
+  reviews.put(id, r)
+end
+
+function put.audit()
+  local n, at, prev, hash, body, seq, seal, project = number(), number(), text(), text(), text(), text(), text(), text()
+  redis.call('HSET', AUDIT, int(n), cmsgpack.pack({ at, prev, hash, body }), 's' .. int(n), seq .. ' ' .. seal)
+  local c = chain_end()
+  c.n, c.sealed, c.last, c.project = n, n, hash, project
+  if n == 1 then c.first = hash end
+  put_end()
+end
+
 function put.log()
   local run, checkpoint, owner, batch = text(), number(), number(), take_batch()
   redis.call('XADD', LOG, int(batch.first) .. '-0', 'h',
@@ -70,7 +93,9 @@ end
 function put.key() redis.call('HSET', IDEMPOTENT, text(), text() .. ' ' .. text()) end
 
 function put.delivery()
-  redis.call('HSET', OUTBOX, text(), cmsgpack.pack({ run = text(), url = text(), attempt = number(), due = number(), error = text() }))
+  local id, dead = text(), flag()
+  redis.call('HSET', dead and DEAD or OUTBOX, id, cmsgpack.pack({ run = text(), url = text(), attempt = number(), due = number(), error = text(),
+    event = text(), interrupt = text(), pv = 1 }))
 end
 
 while taken < #ARGV do put[text()]() end

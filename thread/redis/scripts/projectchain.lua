@@ -5,8 +5,10 @@
 --!use args
 local after, limit = number(), number()
 local out = {}
-for i, packed in ipairs(redis.call('LRANGE', KEYS[3], after, after + limit - 1)) do
+for seq = after + 1, after + limit do
+  local packed = redis.call('HGET', KEYS[3], int(seq))
+  if not packed then break end
   local e = cmsgpack.unpack(packed)
-  out[i] = { int(after + i), e[7], e[1], int(e[2]), int(e[3]), e[4], e[5], e[6] }
+  out[#out + 1] = { int(seq), e[7], e[1], int(e[2]), int(e[3]), e[4], e[5], e[6] }
 end
 return out

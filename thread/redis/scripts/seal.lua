@@ -19,7 +19,7 @@ if entries[1].n > have + 1 then return { 'GAP', int(have) } end
 local out, fresh = { 'OK', '0' }, 0
 for i, e in ipairs(entries) do
   if e.n <= have then -- the reply was lost
-    out[#out + 1] = sealed_before(thread, e.hash)
+    out[#out + 1] = sealed_before(project, thread, e.hash)
   else
     out[#out + 1] = append_sealed(project, thread, e.n, e.at, e.prev, e.hash, e.body)
     fresh = fresh + 1

@@ -65,14 +65,19 @@ function reviews.part(id, r)
   return out
 end
 
+function reviews.put(id, r)
+  local values = {}
+  for i, name in ipairs(REVIEW) do values[i] = r[name] end
+  redis.call('HSET', REVIEWS, 'r' .. id, cmsgpack.pack(values))
+end
+
 -- The reviews that were touched are stored with the head; who lists reviews is told.
 before_save = function(h)
   local projects = {}
   for i, id in ipairs(touched) do
-    local r, values = known[id], {}
+    local r = known[id]
     r.pv, r.touched = h.rv, nil
-    for j, name in ipairs(REVIEW) do values[j] = r[name] end
-    redis.call('HSET', REVIEWS, 'r' .. id, cmsgpack.pack(values))
+    reviews.put(id, r)
     parts[#parts + 1] = reviews.part(id, r)
     if not projects[r.project] then
       projects[r.project] = true
