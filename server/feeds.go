@@ -7,7 +7,6 @@ import (
 
 	"github.com/parley-dev/parley/server/feeds"
 	"github.com/parley-dev/parley/stream"
-	"github.com/parley-dev/parley/thread"
 )
 
 // followRuns is GET /feeds/runs. Who may search threads may know that one has
@@ -19,9 +18,4 @@ func (s *Server) followRuns(c echo.Context) error {
 	return s.serveStream(c, stream.Options{}, func(stream.Options) serveFunc {
 		return func(w http.ResponseWriter, r *http.Request) error { return s.runs.Serve(w, r, feeds.DefaultProject) }
 	})
-}
-
-// publisher is what the service tells of events: the hub and, of runs, the feed.
-func (s *Server) publisher() thread.Publisher {
-	return feeds.WatchRuns(s.hub, func(string) { s.runs.Changed(feeds.DefaultProject) })
 }

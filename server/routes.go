@@ -94,6 +94,8 @@ func (s *Server) routes() []route {
 		route{post, sessionPath, s.postSession}, route{get, sessionPath, s.getSession}, route{del, sessionPath, s.deleteSession},
 		route{get, projects + "/keys", s.listKeys}, route{post, projects + "/keys", s.createKey}, route{del, projects + "/keys/:key_id", s.revokeKey},
 	)
+	list = append(list, s.executionRoutes()...)
+	list = append(list, s.reviewRoutes()...)
 	if len(s.opts.UI) > 0 {
 		list = append(list, route{post, "/ui/:agent", s.uiEntry}, route{get, "/ui/:agent/*", s.uiFile})
 	}
@@ -119,6 +121,7 @@ func (s *Server) router() *echo.Echo {
 	}
 	if s.opts.Routes == nil {
 		api.Use(s.opts.Middleware...)
+		api.Use(s.webApp)
 	}
 	api.Use(guarded, s.admitted, s.actor)
 	s.register(api)
@@ -128,7 +131,7 @@ func (s *Server) router() *echo.Echo {
 	outer := s.newEcho()
 	outer.Use(s.opts.Middleware...)
 	s.opts.Routes(outer)
-	outer.Use(s.authenticate, s.actor)
+	outer.Use(s.webApp, s.authenticate, s.actor)
 	taken := map[string]bool{}
 	for _, r := range outer.Routes() {
 		if r.Path == rest {

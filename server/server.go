@@ -34,6 +34,7 @@ type Server struct {
 	svc        *thread.Service
 	hub        *stream.Hub
 	runs       *feeds.Feed // hints of runs that started or ended
+	reviewFeed *feeds.Feed // hints of reviews that changed
 	store      thread.Store
 	ip         echo.IPExtractor
 	custom     *echo.Echo      // nil without Options.Routes
@@ -97,6 +98,7 @@ func New(o Options) (*Server, error) {
 	s.hub = stream.NewHub(stream.HubOptions{})
 	s.runs = feeds.New(feeds.Options{})
 	s.runs.Create(feeds.DefaultProject)
+	s.reviewFeed = feeds.New(feeds.Options{})
 	s.svc, err = thread.NewService(thread.Options{
 		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Clock: o.Clock, Workers: o.Workers, Lease: o.Lease,
 		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
@@ -104,14 +106,14 @@ func New(o Options) (*Server, error) {
 		MayDecide: auth.DecisionRules{SelfApproval: o.Identity.SelfApproval}.MayDecide,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.store.Close())
+		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.reviewFeed.Close(context.Background()), s.store.Close())
 	}
 	s.hub.SetSource(source{s.svc})
 	s.hub.SetRelay(s.svc)
 	if o.MCP != nil {
 		s.mcpHandler, s.mcpEcho = s.newMCPHandler(), echo.New()
 		if err := s.checkMCP(); err != nil {
-			return nil, errors.Join(err, s.runs.Close(context.Background()), s.store.Close())
+			return nil, errors.Join(err, s.runs.Close(context.Background()), s.reviewFeed.Close(context.Background()), s.store.Close())
 		}
 	}
 	s.handler = s.recover(s.cors.wrap(s.measure(s.serveOpened(s.router()))))
@@ -239,7 +241,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = errors.Join(err, s.svc.Stop(ctx))
 	}
 	s.watch.wait()
-	return errors.Join(err, s.runs.Close(ctx), s.store.Close())
+	return errors.Join(err, s.runs.Close(ctx), s.reviewFeed.Close(ctx), s.store.Close())
 }
 
 // started reports whether Start was called, and keeps it from happening later.
@@ -254,6 +256,7 @@ func (s *Server) stopStreams() {
 	s.endLife()
 	s.hub.Close()
 	s.runs.Stop()
+	s.reviewFeed.Stop()
 }
 
 func (s *Server) isStopping() bool { return s.life.Err() != nil }

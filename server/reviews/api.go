@@ -55,6 +55,11 @@ func (a *API) Routes() []Route {
 		{post, "/reviews/:review_id/release", a.release},
 		{post, "/reviews/:review_id/extend", a.extend},
 		{post, "/reviews/:review_id/comments", a.comment},
+		{get, "/audit", a.audit},
+		{get, "/audit/export", a.export},
+		{get, "/audit/verify", a.verify},
+		{get, "/deliveries", a.deliveries},
+		{post, "/deliveries/:delivery_id/retry", a.retry},
 	}
 }
 
