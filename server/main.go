@@ -18,7 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Main is the command line of a program that serves agents: serve, health, mcp, agents, migrate, backup, restore and version.
+// Main is the command line of a program that serves agents: serve, health, mcp, agents, keys, migrate, backup, restore and version.
 // It does not return. A program with agents of its own calls it from main:
 //
 //	func main() { server.Main(server.Options{Agents: []agent.Agent{refund, support}}) }
@@ -34,6 +34,7 @@ type commandLine struct {
 	Health  healthCommand  `cmd:"" help:"Ask a server on this machine whether it is ready; the exit code tells."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer agents to an MCP host that starts this program: MCP over standard input and output."`
 	Agents  agentsCommand  `cmd:"" help:"Work on files of agents."`
+	Keys    keysCommand    `cmd:"" help:"Make, list and end API keys."`
 	Migrate migrateCommand `cmd:"" help:"Copy everything from one store to another that is empty, read it back and compare. No server may run on either."`
 	Backup  backupCommand  `cmd:"" help:"Copy everything to a file."`
 	Restore restoreCommand `cmd:"" help:"Copy everything from a file of backup to a store that is empty."`
@@ -113,6 +114,7 @@ type serveCommand struct {
 	Data      string  `help:"Directory of the data. Default: ${data}." type:"path" env:"PARLEY_DATA"`
 	Ephemeral bool    `help:"Keep everything in memory; nothing survives the end." env:"PARLEY_EPHEMERAL"`
 	redisFlags
+	identityFlags
 	Agents []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
 	Config string   `help:"File of agents to serve (YAML); it is read again when it changes." env:"PARLEY_CONFIG" placeholder:"FILE"`
 	MCP    bool     `name:"mcp" help:"Offer the agents to MCP hosts, too, at /mcp." env:"PARLEY_MCP"`
@@ -162,7 +164,10 @@ func (cmd serveCommand) options(env *environment) (Options, error) {
 		o.DataDir, o.Ephemeral = cmd.Data, false
 	}
 	o.Ephemeral = o.Ephemeral || cmd.Ephemeral
-	cmd.apply(&o)
+	cmd.redisFlags.apply(&o)
+	if err := cmd.identityFlags.apply(&o); err != nil {
+		return o, err
+	}
 	if cmd.Drain != nil {
 		o.DrainDelay = *cmd.Drain
 	}

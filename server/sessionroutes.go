@@ -127,4 +127,3 @@ func (s *Server) deleteSession(c echo.Context) error {
 	session.Clear(c.Response(), c.Request())
 	return c.NoContent(http.StatusNoContent)
 }
-

@@ -31,7 +31,9 @@ func Value(r *http.Request) string {
 }
 
 // Set has the browser keep the session until its end; no script can read it, and no other site send it.
-func Set(w http.ResponseWriter, r *http.Request, value string, end time.Time) { set(w, r, value, end, 0) }
+func Set(w http.ResponseWriter, r *http.Request, value string, end time.Time) {
+	set(w, r, value, end, 0)
+}
 
 // Clear has the browser forget the session.
 func Clear(w http.ResponseWriter, r *http.Request) { set(w, r, "", time.Unix(1, 0), -1) }

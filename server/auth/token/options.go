@@ -150,4 +150,3 @@ func (o Options) Validate() error {
 	_, err := o.complete()
 	return err
 }
-
