@@ -61,8 +61,9 @@ func TestAuthFilter(t *testing.T) {
 		`{"tags":{"$eq":["a","b"],"$contains":"a"}}`: true,
 		`{"tags":{"$eq":["a","b"],"$contains":"c"}}`: false,
 		`{"tags":{"$eq":["a"],"$contains":"a"}}`:     false,
-		`{"owner":{"$ne":"al"}}`:                     false,
-		`{"owner":{"$eq":"jo","$ne":"al"}}`:          false,
+		`{"owner":{"$ne":"al"}}`:                     true,
+		`{"owner":{"$eq":"jo","$ne":"al"}}`:          true,
+		`{"owner":{"$eq":"jo","$ne":"jo"}}`:          false,
 		`{"owner":{"$eq":"jo","or":"al"}}`:           false,
 	} {
 		var f Filter
