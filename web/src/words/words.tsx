@@ -49,8 +49,9 @@ export function useLanguage(): [Language, (language: Language) => void] {
   return [language, choose];
 }
 
-/** The locale for dates, numbers and amounts: the browser's own where it speaks the page's language. */
+/** The locale for dates, numbers and amounts: the browser's own, unless another language was chosen here. */
 export function useLocale(): string {
   const { language } = useContext(Chosen);
-  return navigator.languages.find((l) => l.toLowerCase().startsWith(language)) ?? language;
+  const spoken = navigator.languages.find((l) => l.toLowerCase().startsWith(language));
+  return spoken ?? (localStorage.getItem(key) ? language : navigator.language);
 }

@@ -1,4 +1,5 @@
 import { useStream } from "@langchain/react";
+import { useMemo, useRef } from "react";
 import type { Agent } from "../agents";
 import { useConnection } from "./connection";
 
@@ -15,13 +16,22 @@ interface Options {
 /** A conversation with an agent, by the published hook. */
 export function useChatStream({ agent, threadId, onThreadId, onRunChanged }: Options) {
   const { connection, options } = useConnection();
+  // The hook keeps the callbacks of its first render.
+  const latest = useRef({ onThreadId, onRunChanged });
+  latest.current = { onThreadId, onRunChanged };
+  const callbacks = useMemo(
+    () => ({
+      onThreadId: (id: string) => latest.current.onThreadId(id),
+      onCreated: () => latest.current.onRunChanged(),
+      onCompleted: () => latest.current.onRunChanged(),
+    }),
+    [],
+  );
   const stream = useStream<ChatState>({
     apiUrl: location.origin,
     assistantId: agent.assistant_id,
     threadId: threadId ?? null,
-    onThreadId,
-    onCreated: onRunChanged,
-    onCompleted: onRunChanged,
+    ...callbacks,
     ...options,
   });
   return { stream, connection };

@@ -1,1 +1,0 @@
-export{D as SubagentDiscoveryHandle}from"./ChatPage-Cv_e38M_.js";

@@ -1,0 +1,1 @@
+export{D as SubagentDiscoveryHandle}from"./ChatPage-D_sUiO7j.js";

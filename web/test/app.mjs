@@ -1,0 +1,82 @@
+// The app in a browser, as its users meet it: everything is found by its role and name.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { after } from "node:test";
+import { chromium } from "./playwright.mjs";
+
+const browser = await chromium.connect(process.env.WEB_BROWSER);
+after(() => browser.close());
+
+export const server = process.env.WEB_URL;
+
+/** How long a page may take, in ms: the machine is shared. */
+const PATIENCE = 30_000;
+
+/** A window of its own, as of another person. What the page reports as wrong is a failure of the test. */
+export async function newTab(t, { dark = false, phone = false, ...options } = {}) {
+  const context = await browser.newContext({
+    locale: "en-US",
+    colorScheme: dark ? "dark" : "light",
+    viewport: phone ? { width: 360, height: 740 } : { width: 1280, height: 800 },
+    ...options,
+  });
+  context.setDefaultTimeout(PATIENCE);
+  const tab = await context.newPage();
+  const wrong = [];
+  tab.on("pageerror", (error) => wrong.push(error.stack));
+  // Requests that fail are a part of some tests; the policy of the page never is.
+  tab.on("console", (message) => {
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) wrong.push(message.text());
+  });
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(wrong, [], "the page reported");
+  });
+  return tab;
+}
+
+/** A second tab in the same window. */
+export async function sameWindow(tab, url) {
+  const other = await tab.context().newPage();
+  await other.goto(url);
+  return other;
+}
+
+/** A new conversation with an agent. */
+export async function chat(t, agent, options) {
+  const tab = await newTab(t, options);
+  await tab.goto(`${server}/app/chat?agent=${agent}`);
+  await composer(tab).waitFor();
+  return tab;
+}
+
+export const composer = (tab) => tab.getByRole("textbox", { name: "Message", exact: true });
+
+export async function say(tab, text) {
+  await composer(tab).fill(text);
+  await composer(tab).press("Enter");
+}
+
+export const button = (scope, name) => scope.getByRole("button", { name, exact: true });
+
+/** An open question. */
+export const question = (tab, name = /^Approval needed/) => tab.getByRole("region", { name });
+
+/** A question that was answered. */
+export const answered = (tab) => tab.getByRole("region", { name: /^Answered: / });
+
+/** The conversation's messages as one reads them. */
+export const messages = (tab) => tab.getByRole("list", { name: "Messages" });
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Asserts that axe finds no serious fault on the page. */
+export async function accessible(tab) {
+  await tab.evaluate(axe);
+  const { violations } = await tab.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
+  const faults = violations
+    .filter((v) => v.impact === "serious" || v.impact === "critical")
+    .map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.any[0]?.message ?? n.failureSummary}`).join("; ")}`);
+  assert.deepEqual(faults, []);
+}
