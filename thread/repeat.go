@@ -14,7 +14,8 @@ import (
 // admission, so that a keyed repeat gets its first result although the thread
 // has moved on.
 type KeyFinder interface {
-	// RunByKey returns ErrNotFound when the key names no run of the thread, or no longer.
+	// RunByKey returns ErrNotFound when the key names no run of the thread, or no longer,
+	// and ErrUnconfirmed where the run isn't as durable yet as was asked for.
 	RunByKey(ctx context.Context, threadID, key string) (Run, error)
 }
 
@@ -27,13 +28,12 @@ func (d *draft) key() string {
 }
 
 // keyed finds the first run that was admitted with the draft's key.
-func (s *Service) keyed(ctx context.Context, d *draft) (Run, bool) {
+func (s *Service) keyed(ctx context.Context, d *draft) (Run, error) {
 	finder, ok := s.store.(KeyFinder)
 	if !ok {
-		return Run{}, false
+		return Run{}, ErrNotFound
 	}
-	run, err := finder.RunByKey(ctx, d.thread.ID, d.key())
-	return run, err == nil
+	return finder.RunByKey(ctx, d.thread.ID, d.key())
 }
 
 // runFingerprint identifies equal requests for a run (decisions 9): "" unless

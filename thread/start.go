@@ -101,9 +101,12 @@ func (s *Service) StartRun(ctx context.Context, r StartRun) (Started, error) {
 	} else {
 		admitted, err = s.admit(ctx, d)
 	}
-	if err != nil && r.IdempotencyKey != "" {
-		if first, ok := s.keyed(ctx, d); ok {
+	if err != nil && r.IdempotencyKey != "" && !errors.Is(err, ErrUnconfirmed) && !errors.Is(err, ErrUnavailable) {
+		switch first, found := s.keyed(ctx, d); {
+		case found == nil:
 			return Started{Run: first, Repeat: true}, nil
+		case !errors.Is(found, ErrNotFound):
+			err = found // it is there perhaps, but nobody may be told so yet
 		}
 	}
 	if err != nil {

@@ -93,6 +93,8 @@ func TestReplicatedWaitsForReplicas(t *testing.T) {
 	again.Run.ID = newID()
 	_, err = s.AdmitRun(t.Context(), again)
 	require.ErrorIs(t, err, thread.ErrUnconfirmed)
+	_, err = s.RunByKey(t.Context(), b.Run.ThreadID, "k")
+	require.ErrorIs(t, err, thread.ErrUnconfirmed, "nobody may be told yet")
 	require.NoError(t, replica.Restart())
 	require.Eventually(t, func() bool {
 		repeat, err := s.AdmitRun(t.Context(), again)

@@ -79,14 +79,22 @@ func takeRuns(threadID string, r *reply) (list []thread.Run, err error) {
 // readRuns reads runs of a thread; what says which.
 func (s *Store) readRuns(ctx context.Context, threadID string, what ...any) ([]thread.Run, error) {
 	r := s.eval(ctx, "run", s.keys.thread(threadID), what...)
+	return runsOf(threadID, &r)
+}
+
+func runsOf(threadID string, r *reply) ([]thread.Run, error) {
 	if r.err == nil && r.status() == "GONE" {
 		return nil, noThread(threadID)
 	}
-	return takeRuns(threadID, &r)
+	return takeRuns(threadID, r)
 }
 
 func (s *Store) oneRun(ctx context.Context, threadID, id string, what ...any) (thread.Run, error) {
 	list, err := s.readRuns(ctx, threadID, what...)
+	return oneOf(list, err, id)
+}
+
+func oneOf(list []thread.Run, err error, id string) (thread.Run, error) {
 	if err == nil && len(list) == 0 || isNotFound(err) {
 		err = noRun(id)
 	}
@@ -153,7 +161,14 @@ func (s *Store) Inflight(ctx context.Context, threadID string) ([]thread.Run, er
 	return s.readRuns(ctx, threadID, "inflight")
 }
 
-// RunByKey implements thread.KeyFinder.
+// RunByKey implements thread.KeyFinder. Its answer is that of a repeated admission,
+// and as durable: the run may have been admitted a moment ago, and isn't confirmed yet.
 func (s *Store) RunByKey(ctx context.Context, threadID, key string) (thread.Run, error) {
-	return s.oneRun(ctx, threadID, key, "key", key)
+	r := s.confirmed(ctx, "run", s.keys.thread(threadID), "key", key)
+	list, err := runsOf(threadID, &r)
+	run, err := oneOf(list, err, key)
+	if err == nil {
+		err = r.unconfirmed
+	}
+	return run, err
 }
