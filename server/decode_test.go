@@ -232,8 +232,8 @@ func TestHeadersForConfigurable(t *testing.T) {
 	t.Parallel()
 	got := configurableHeaders(map[string][]string{
 		"X-Trace": {"a", "b"}, "User-Agent": {"ua"}, "X-Api-Key": {"secret"}, "X-Tenant-Id": {"t"}, "X-Service-Key": {"s"},
-		"Authorization": {"Bearer"}, "Accept": {"*/*"},
-	})
+		"Authorization": {"Bearer"}, "Accept": {"*/*"}, "X-Parley-Custom-Token": {"secret"}, "X-Mdb-Agent-Engine-Custom-Token": {"secret"},
+	}, nil)
 	require.Equal(t, map[string]string{"x-trace": "a, b", "user-agent": "ua"}, got)
 }
 

@@ -86,7 +86,7 @@ func (s *Server) handleError(err error, c echo.Context) {
 			slog.String("path", c.Request().URL.Path), slog.Any("error", err))
 		panic(http.ErrAbortHandler)
 	}
-	reply := replyOf(err)
+	reply := failure(c.Request(), err)
 	if reply.status >= http.StatusInternalServerError {
 		s.log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
 			slog.String("method", c.Request().Method), slog.String("path", c.Request().URL.Path), slog.Any("error", err))

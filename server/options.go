@@ -57,6 +57,12 @@ type Options struct {
 	Auth *auth.Hooks
 	// Identity says how callers say who they are, without Auth.
 	Identity Identity
+	// Projects are those that have workspaces or agents of their own, by project and workspace id. Default: each
+	// project has one workspace, default, of the first agent; keys know of further ones.
+	Projects map[string]Project
+	// CustomHeaders are prefixes of request headers that agent.Header gives the agent, without the prefix, and
+	// that are never stored. Default: X-Parley-Custom- and X-Mdb-Agent-Engine-Custom-.
+	CustomHeaders []string
 	// Routes registers routes of the deployment. They are consulted before the
 	// built-in ones, and middleware added with Use wraps those, too.
 	Routes func(e *echo.Echo)
@@ -115,6 +121,16 @@ type Options struct {
 	// Sets are named collections of agents among which the command line's
 	// --agents chooses; only Main looks at them. Default: none, Agents are served.
 	Sets []Set
+}
+
+// Project is a project with its workspaces by id; the workspace default is there in any case.
+type Project struct{ Workspaces map[string]Workspace }
+
+// Workspace is a part of a project.
+type Workspace struct {
+	// Agent is the name of an agent, or the id of an assistant, that invocations without another are for.
+	// Default: in the workspace default the server's first agent, else none.
+	Agent string
 }
 
 // Set is a named collection of agents with all they need around them.

@@ -139,10 +139,11 @@ func tracer(f *fields) thread.LangsmithTracer {
 }
 
 // fromRequest adds what the request says beside its body: headers, user and key.
-func fromRequest(c echo.Context, r *thread.StartRun) {
+func (s *Server) fromRequest(c echo.Context, r *thread.StartRun) {
 	h := c.Request().Header
+	r.CustomHeaders = customHeaders(h, s.opts.CustomHeaders)
 	r.IdempotencyKey = h.Get("Idempotency-Key")
-	r.Headers = configurableHeaders(h)
+	r.Headers = configurableHeaders(h, s.opts.CustomHeaders)
 	r.Principal = principal(c)
 	r.Config = withoutUser(r.Config)
 	if u := knownUser(c); u != nil {
@@ -154,11 +155,15 @@ func fromRequest(c echo.Context, r *thread.StartRun) {
 var notCopied = []string{"x-api-key", "x-tenant-id", "x-service-key"}
 
 // configurableHeaders are the headers that go into the run's configurable (spec/rest-api.md 1.7).
-func configurableHeaders(h map[string][]string) map[string]string {
+// Custom headers are kept out: what is configurable is stored.
+func configurableHeaders(h map[string][]string, prefixes []string) map[string]string {
 	var out map[string]string
 	for name, values := range h {
 		lower := strings.ToLower(name)
 		if lower != "user-agent" && (!strings.HasPrefix(lower, "x-") || slices.Contains(notCopied, lower)) {
+			continue
+		}
+		if _, custom := customName(lower, prefixes); custom {
 			continue
 		}
 		if out == nil {

@@ -39,7 +39,7 @@ func (s *Server) start(c echo.Context, threadID string) (thread.Started, error) 
 // admit asks for permission and starts the run.
 func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thread.Started, error) {
 	r.ThreadID = threadID
-	fromRequest(c, &r)
+	s.fromRequest(c, &r)
 	if err := mayStart(auth.UserFrom(c.Request().Context()), &r); err != nil {
 		return thread.Started{}, err
 	}

@@ -100,7 +100,7 @@ func (s *Server) updateState(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	u.Metadata, u.Headers = metadataFrom(value, nil), configurableHeaders(c.Request().Header)
+	u.Metadata, u.Headers = metadataFrom(value, nil), configurableHeaders(c.Request().Header, s.opts.CustomHeaders)
 	if user := knownUser(c); user != nil {
 		u.AuthUser = encode(user)
 	}

@@ -19,6 +19,9 @@ func (s *Service) execute(ctx context.Context, run Run, lease Lease) {
 		s.release(ctx, run, lease)
 		return
 	}
+	if arm, ok := s.pool.disarm(run.ID); ok {
+		a.recorder.arm(arm.n, arm.strike)
+	}
 	err := s.carryOut(ctx, a, lease.Lost)
 	outcome, failure := a.recorder.close(ctx)
 	s.settle(ctx, a, lease, outcome, errors.Join(err, failure))

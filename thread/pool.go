@@ -32,6 +32,8 @@ type pool struct {
 	running map[string]*active
 	// custom are the custom headers of runs that this process admitted and hasn't begun.
 	custom map[string]map[string]string
+	// arms are the calls to be aborted of runs that this process hasn't begun.
+	arms map[string]armedCall
 	// idle is closed once nothing runs any more; nil unless somebody waits for that.
 	idle chan struct{}
 	ctx  context.Context
@@ -52,7 +54,7 @@ type active struct {
 
 func newPool(s *Service) *pool {
 	return &pool{
-		s: s, limit: s.opts.Workers, running: map[string]*active{}, custom: map[string]map[string]string{},
+		s: s, limit: s.opts.Workers, running: map[string]*active{}, custom: map[string]map[string]string{}, arms: map[string]armedCall{},
 		alarm: make(chan struct{}, 1), beat: make(chan struct{}, 1),
 	}
 }

@@ -60,6 +60,8 @@ type recorder struct {
 	closed   bool
 	draining bool
 	action   string // of a cancel that was asked for
+	calls    calls
+	began    int64 // Pos of the lease's first event
 
 	encoding sync.Mutex
 	encoder  agent.CheckpointEncoder
@@ -80,24 +82,32 @@ type pendingCommit struct {
 var _ agent.Recorder = (*recorder)(nil)
 
 func newRecorder(s *Service, run Run, lease Lease) *recorder {
-	r := &recorder{s: s, run: run, lease: lease, pos: lease.NextPos, seq: lease.NextSeq, known: map[string]*agent.Checkpoint{}}
+	r := &recorder{s: s, run: run, lease: lease, pos: lease.NextPos, seq: lease.NextSeq, began: lease.NextPos, known: map[string]*agent.Checkpoint{}}
 	r.quiet.L = &r.mu
 	return r
 }
 
 // Emit implements agent.Recorder.
 func (r *recorder) Emit(events ...agent.Event) {
+	if strike := r.emit(events); strike != nil {
+		strike()
+	}
+}
+
+// emit takes events, and returns what is to be done now that a certain call has begun.
+func (r *recorder) emit(events []agent.Event) (strike func()) {
 	if len(events) == 0 {
-		return
+		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refusal() != nil {
-		return
+		return nil
 	}
 	r.number(events)
 	r.publish(0)
-	r.arm()
+	r.setTimer()
+	return r.calls.take()
 }
 
 // Commit implements agent.Recorder.
@@ -191,6 +201,7 @@ func (r *recorder) number(events []agent.Event) {
 			entry.Seq = r.seq
 			r.seq++
 		}
+		r.calls.see(e)
 		if r.queue == nil {
 			r.queue = *queues.Get().(*[]Entry)
 		}
@@ -243,8 +254,8 @@ func (r *recorder) giveQueue() {
 	}
 }
 
-// arm sets the timer that stores what no commit comes for.
-func (r *recorder) arm() {
+// setTimer sets the timer that stores what no commit comes for.
+func (r *recorder) setTimer() {
 	if r.fresh == len(r.queue) || r.writing {
 		return
 	}
@@ -324,7 +335,7 @@ func (r *recorder) write(ctx context.Context) {
 	r.writing = false
 	r.quiet.Broadcast()
 	if r.failure == nil {
-		r.arm()
+		r.setTimer()
 	}
 }
 

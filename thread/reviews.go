@@ -38,6 +38,10 @@ func (s *Service) ReviewStore() ReviewStore { return s.reviews }
 // SuspendContext is what a reviewer is shown of a review: why the run waits, and the context, an object
 // with allowed_decisions where a flat decision has a choice (spec/executions.md 3).
 func (s *Service) SuspendContext(r Review) (reason string, suspended json.RawMessage) {
+	return suspendContext(r)
+}
+
+func suspendContext(r Review) (reason string, suspended json.RawMessage) {
 	q := read(r.Payload, r.ResponseSchema)
 	o := object{}
 	switch {

@@ -1,0 +1,157 @@
+package thread
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+
+	"github.com/google/uuid"
+)
+
+// SessionKey is the metadata key of a thread's session.
+const SessionKey = "session_id"
+
+// sessionName is what sessions can be named (spec/executions.md 4).
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+// SessionThread is the id of the thread of a project's session (decisions 19).
+func SessionThread(project, session string) string {
+	if project == "" {
+		project = DefaultProject
+	}
+	return uuid.NewSHA1(systemNamespace, []byte(project+"/"+session)).String()
+}
+
+// Invocation begins an execution.
+type Invocation struct {
+	// Project and Workspace default to the ones that always exist.
+	Project, Workspace string
+	// Session names the conversation: 1 to 128 letters, digits, _ and -. Default: a new one.
+	Session string
+	// Agent is the name of an agent or the id of an assistant.
+	Agent string
+	Input json.RawMessage
+	// IdempotencyKey makes the invocation repeatable.
+	IdempotencyKey string
+	// Run completes the run: principal, custom headers, user, stream modes. What the fields above say isn't looked at.
+	Run StartRun
+}
+
+// Invoke begins an execution and returns it as it is then; Await waits for what becomes of it. A session that is suspended
+// takes no invocation. Errors: those of StartRun (*NotFoundError of kind agent), *SessionSuspendedError, *SessionScopeError.
+func (s *Service) Invoke(ctx context.Context, i Invocation) (e Execution, repeat bool, err error) {
+	if i.Project == "" {
+		i.Project = DefaultProject
+	}
+	if i.Workspace == "" {
+		i.Workspace = DefaultWorkspace
+	}
+	if i.Session == "" {
+		i.Session = newID()
+	}
+	if !sessionName.MatchString(i.Session) {
+		return Execution{}, false, &InvalidInputError{Path: []string{"session_id"}, Message: "a session id has 1 to 128 letters, digits, _ and -"}
+	}
+	start := i.Run
+	start.ThreadID, start.AssistantID = SessionThread(i.Project, i.Session), i.Agent
+	start.Project, start.Workspace = i.Project, i.Workspace
+	start.Input, start.HasInput, start.Command = i.Input, true, nil
+	start.CreateThread, start.OnCompletion = true, "keep"
+	if i.IdempotencyKey != "" {
+		start.IdempotencyKey = "invoke " + i.IdempotencyKey
+		run, ok, err := s.runOfKey(ctx, start.ThreadID, start.Principal, start.IdempotencyKey)
+		if err != nil {
+			return Execution{}, false, err
+		}
+		if ok {
+			e, err := s.Execution(ctx, run.ExecutionID)
+			return e, true, err
+		}
+	}
+	if err := s.invokable(ctx, i, start.ThreadID); err != nil {
+		return Execution{}, false, err
+	}
+	session := Metadata{SessionKey: quoted(i.Session)}
+	start.ThreadMetadata = merged(start.ThreadMetadata, ScopeMetadata(i.Project, i.Workspace), session)
+	start.Metadata = merged(start.Metadata, session)
+	started, err := s.StartRun(ctx, start)
+	if err != nil {
+		return Execution{}, false, err
+	}
+	if e, err = s.Execution(ctx, started.Run.ExecutionID); errors.Is(err, ErrNotFound) { // rolled back already
+		e, err = begunBy(started.Run), nil
+		e.conclude()
+	}
+	return e, started.Repeat, err
+}
+
+// invokable refuses agents that the project doesn't have and sessions that can't take an invocation.
+func (s *Service) invokable(ctx context.Context, i Invocation, threadID string) error {
+	a, err := s.Assistant(ctx, i.Agent)
+	var missing *NotFoundError
+	if errors.As(err, &missing) {
+		return &NotFoundError{Kind: "agent", ID: i.Agent}
+	}
+	if err != nil {
+		return err
+	}
+	if project, _ := ScopeOf(a.Metadata); project != i.Project && text(a.Metadata["created_by"]) != createdBySystem {
+		return &NotFoundError{Kind: "agent", ID: i.Agent}
+	}
+	t, err := s.store.GetThread(ctx, threadID)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if project, workspace := ScopeOf(t.Metadata); project != i.Project || workspace != i.Workspace {
+		return &SessionScopeError{SessionID: i.Session}
+	}
+	if t.Status != Interrupted {
+		return nil
+	}
+	open, err := s.store.PendingInterrupts(ctx, threadID)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	refusal := &SessionSuspendedError{SessionID: i.Session}
+	for _, q := range open {
+		refusal.ReviewIDs = append(refusal.ReviewIDs, ReviewID(threadID, q.ID, q.Generation))
+	}
+	return refusal
+}
+
+// Await waits until an execution is suspended or has ended. Errors: *NotFoundError, the context's error.
+func (s *Service) Await(ctx context.Context, id string) (Execution, error) {
+	for {
+		e, err := s.Execution(ctx, id)
+		if err != nil || e.Status == ExecutionSuspended || e.Status.Ended() {
+			return e, err
+		}
+		for _, run := range e.Runs {
+			if run.Status.Ended() {
+				continue
+			}
+			if _, _, err := s.waitOnce(ctx, run.ThreadID, run.ID); err != nil && !errors.Is(err, ErrNotFound) {
+				return e, err
+			}
+			break
+		}
+	}
+}
+
+// runOfKey finds the run that a principal's Idempotency-Key began on a thread.
+func (s *Service) runOfKey(ctx context.Context, threadID, principal, key string) (run Run, ok bool, err error) {
+	finder, can := s.store.(KeyFinder)
+	if !can {
+		return Run{}, false, nil
+	}
+	d := draft{request: StartRun{ThreadID: threadID, Principal: principal, IdempotencyKey: key}}
+	run, err = finder.RunByKey(ctx, threadID, d.key())
+	if errors.Is(err, ErrNotFound) {
+		return Run{}, false, nil
+	}
+	return run, err == nil, err
+}
