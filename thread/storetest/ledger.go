@@ -16,6 +16,7 @@ type ledger struct {
 	threads map[string]*threadBook
 	done    map[string]int // transitions by operation
 	begun   int            // those that a kill cut off
+	audit   thread.AuditVerifier
 }
 
 // threadBook is what is known of one thread.
@@ -142,6 +143,7 @@ func (l *ledger) check(e *env, all bool) {
 		require.Empty(e, runs)
 		delete(l.threads, id)
 	}
+	l.checkAudit(e)
 }
 
 func (l *ledger) checkThread(e *env, id string, b *threadBook) {
@@ -171,6 +173,7 @@ func (l *ledger) checkThread(e *env, id string, b *threadBook) {
 	for runID, r := range b.runs {
 		l.checkRun(e, id, runID, r)
 	}
+	checkReviews(e, id)
 	checkEnds(e, id, ends)
 }
 
@@ -240,6 +243,7 @@ func (l *ledger) parts(e *env, w *entryOf, at map[int64]thread.Entry) map[string
 	parts["task"] = err == nil && len(tuple.Tasks) == 1 && tuple.Tasks[0].TaskID == w.Task
 	seg, err := e.Segment(e.ctx, w.Thread, w.Segment, 1)
 	parts["list"] = err == nil && len(seg.Entries) == 1
+	reviewParts(e, w, parts)
 	steps, err := e.Steps(e.ctx, w.Thread, w.Step)
 	parts["step"] = err == nil && len(steps) == 1
 	if w.Finish && parts["checkpoint"] { // without it another owner may have ended the run
@@ -286,6 +290,7 @@ func (l *ledger) checkRun(e *env, threadID, runID string, r *runBook) {
 		require.Equal(e, exists, answered, "run %s and its answer go together", runID)
 		if answered {
 			require.Equal(e, runID, got.RunID)
+			checkDecided(e, threadID, a.Interrupt, runID)
 		}
 	}
 	if !exists {

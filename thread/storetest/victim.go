@@ -301,6 +301,10 @@ func (a *actor) superstep(f *thread.Finish, question string) error {
 		Steps:   []agent.StepRecord{{Origin: cp.ID, Name: "s", Status: agent.StepDone}},
 		Entries: []thread.Entry{a.entry("a"), a.entry("b")},
 	}
+	if question != "" {
+		c.Reviews = []thread.ReviewDraft{{InterruptID: question, Project: crashProject, Digest: question}}
+		c.Audit = []thread.AuditBody{{Action: thread.AuditExecuted, Notes: c.ID}}
+	}
 	r := report{Op: opCommit, Thread: a.lease.ThreadID, Run: a.lease.RunID, ID: c.ID, Checkpoint: cp.ID, Task: task.TaskID,
 		Step: cp.ID, Segment: "s" + cp.ID, First: a.pos - 2, Last: a.pos - 1, Interrupt: question, Finish: f != nil}
 	return a.transition(r, func() error {
