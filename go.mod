@@ -32,7 +32,11 @@ require (
 )
 
 require (
+	github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6
+	github.com/emersion/go-smtp v0.26.0
 	github.com/sony/gobreaker/v2 v2.4.0 // indirect
+	github.com/wneessen/go-mail v0.7.2
+	golang.org/x/term v0.48.0 // indirect
 )
 
 require (

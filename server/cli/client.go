@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Connection says which server is asked, and as whom.
+type Connection struct {
+	BaseURL   string `name:"base-url" help:"Address of the server." default:"http://127.0.0.1:2024" env:"PARLEY_BASE_URL" placeholder:"URL"`
+	Key       string `name:"api-key" help:"API key or bearer token. Better in the environment, where nobody else sees it." env:"PARLEY_API_KEY" placeholder:"KEY"`
+	Project   string `help:"Project." default:"default" env:"PARLEY_PROJECT"`
+	Workspace string `help:"Workspace." default:"default" env:"PARLEY_WORKSPACE"`
+}
+
+// APIError is a failure that the server told of; Status is 0 when none answered.
+type APIError struct {
+	Status int
+	Detail string
+	// Fields are what is wrong with the request, one a line.
+	Fields []string
+	// Body is the reply as it came.
+	Body json.RawMessage
+}
+
+func (e *APIError) Error() string {
+	return strings.Join(append([]string{e.Detail}, e.Fields...), "\n  ")
+}
+
+// client sends requests.
+type client struct {
+	Connection
+	http    *http.Client
+	headers http.Header // of each request, beside the credentials
+}
+
+func (c Connection) client() *client { return &client{Connection: c, http: &http.Client{}} }
+
+// project is the path of the project's resources.
+func (c *client) project(parts ...string) string {
+	path := "/api/v1/projects/" + url.PathEscape(c.Project)
+	for _, p := range parts {
+		path += "/" + url.PathEscape(p)
+	}
+	return path
+}
+
+// call sends a request and decodes its reply into out, unless that is nil. The error of a refusal is an *APIError.
+func (c *client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
+	resp, err := c.send(ctx, method, path, query, in)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		return fmt.Errorf("%s %s: reply: %w", method, path, err)
+	}
+	return nil
+}
+
+// send returns a good reply, whose body the caller closes.
+func (c *client) send(ctx context.Context, method, path string, query url.Values, in any) (*http.Response, error) {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(b)
+	}
+	address := strings.TrimSuffix(c.BaseURL, "/") + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range c.allHeaders() {
+		req.Header[k] = v
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &APIError{Detail: fmt.Sprintf("no server answers at %s: %v", c.BaseURL, err)}
+	}
+	if resp.StatusCode < 300 {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return nil, refusal(resp)
+}
+
+// allHeaders are the credentials and the client's own headers.
+func (c *client) allHeaders() http.Header {
+	h := c.headers.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	if c.Key != "" {
+		h.Set("Authorization", "Bearer "+c.Key)
+	}
+	return h
+}
+
+// mostOfRefusal bounds what is read of a refusal.
+const mostOfRefusal = 1 << 20
+
+// refusal reads a failure in any of the server's forms.
+func refusal(resp *http.Response) *APIError {
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, mostOfRefusal)) // what there is of it
+	e := &APIError{Status: resp.StatusCode, Body: b}
+	var said struct {
+		Detail  string `json:"detail"`
+		Message string `json:"message"`
+		Bad     struct {
+			Fields []struct {
+				Description string `json:"description"`
+				Field       string `json:"field"`
+			} `json:"fields"`
+		} `json:"badRequestDetail"`
+	}
+	_ = json.Unmarshal(b, &said) // some are plain text
+	switch {
+	case said.Detail != "":
+		e.Detail = said.Detail
+	case said.Message != "":
+		e.Detail = said.Message
+	case json.Valid(b) || len(b) == 0:
+		e.Detail = resp.Status
+	default:
+		e.Detail = strings.TrimSpace(string(b))
+	}
+	for _, f := range said.Bad.Fields {
+		if f.Description != e.Detail {
+			e.Fields = append(e.Fields, f.Field+": "+f.Description)
+		}
+	}
+	return e
+}

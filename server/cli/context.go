@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+)
+
+// allowedKey is the member of a suspension's context that lists the decisions; it is shown as the choice itself.
+const allowedKey = "allowed_decisions"
+
+// showSuspension prints why an execution waits, and all that the reviewer is to see (spec/executions.md 6).
+func showSuspension(w io.Writer, reason string, context json.RawMessage) error {
+	var b strings.Builder
+	b.WriteString("--- Execution suspended for human review ---\n")
+	if reason != "" {
+		b.WriteString(indented("reason: " + printable(reason)))
+	}
+	shown, err := without(context, allowedKey, "reason", "suspend_reason")
+	if err != nil {
+		return err
+	}
+	text, err := asYAML(shown)
+	if err != nil {
+		return err
+	}
+	b.WriteString(indented(text))
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+// without is an object less some of its members, the others as they stand and in their order.
+func without(object json.RawMessage, keys ...string) (json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return object, nil //nolint:nilerr // not an object: shown as it is
+	}
+	out := []byte{'{'}
+members:
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			if key == k {
+				continue members
+			}
+		}
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, err
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}
+
+// asYAML is JSON as people read it; "" for what is empty.
+func asYAML(v json.RawMessage) (string, error) {
+	if len(v) == 0 || string(v) == "{}" || string(v) == "null" {
+		return "", nil
+	}
+	text, err := yaml.JSONToYAML(v)
+	if err != nil {
+		return "", fmt.Errorf("show %s: %w", v, err)
+	}
+	return printable(string(text)), nil
+}
+
+// indented puts two spaces before each line.
+func indented(text string) string {
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+}
+
+// printable shows control characters instead of letting them work the reviewer's terminal: what an agent or
+// its user wrote must not be able to hide or forge what is shown.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		joins := r == '\u200c' || r == '\u200d' // scripts and emoji need them
+		if r == '\n' || r == '\t' || joins || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
+			b.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&b, "\\u%04x", r)
+	}
+	return b.String()
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// allowedIn are the decisions that a suspension's context allows; empty: any.
+func allowedIn(suspension json.RawMessage) []string {
+	var c struct {
+		Allowed []string `json:"allowed_decisions"`
+	}
+	_ = json.Unmarshal(suspension, &c) // an object or nothing
+	return c.Allowed
+}
+
+// choice is what a person decided.
+type choice struct{ decision, notes string }
+
+// askDecision asks for one of the allowed decisions, or for any where none is listed, and for notes.
+func askDecision(ctx context.Context, a *asker, allowed []string) (c choice, err error) {
+	if len(allowed) == 0 {
+		c.decision, err = a.insist(ctx, "Decision: ")
+	} else {
+		c.decision, err = a.choose(ctx, "Select a decision:", allowed)
+	}
+	if err != nil {
+		return c, err
+	}
+	c.notes, err = a.line(ctx, "Reviewer notes (optional): [default: ] ")
+	return c, err
+}
+
+// settle has a person decide all that an execution waits for, and returns it as it goes on.
+func (s *session) settle(ctx context.Context, e *execution) (*execution, error) {
+	if len(e.ReviewIDs) == 1 && !slices.ContainsFunc(allowedIn(e.SuspendContext), isEdit) {
+		return s.settleFlat(ctx, e)
+	}
+	for _, id := range e.ReviewIDs {
+		if err := s.settleReview(ctx, id); err != nil {
+			return e, err
+		}
+	}
+	return s.c.execution(ctx, e.ID)
+}
+
+func isEdit(decision string) bool { return strings.EqualFold(decision, "edit") }
+
+// settleFlat decides by the executions API.
+func (s *session) settleFlat(ctx context.Context, e *execution) (*execution, error) {
+	if err := showSuspension(s.out, e.SuspendReason, e.SuspendContext); err != nil {
+		return e, err
+	}
+	for {
+		c, err := askDecision(ctx, s.ask, allowedIn(e.SuspendContext))
+		if err != nil {
+			return e, err
+		}
+		now, err := s.c.resume(ctx, e.ID, decision{c.decision, c.notes, e.Generation})
+		if err == nil {
+			return now, s.say("Execution resumed.\n")
+		}
+		gone, err := s.refused(err)
+		if err != nil {
+			return e, err
+		}
+		if gone {
+			return s.c.execution(ctx, e.ID)
+		}
+	}
+}
+
+// settleReview decides one of several reviews, or one whose arguments may be edited, by the reviews API.
+func (s *session) settleReview(ctx context.Context, id string) error {
+	r, err := s.c.review(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := showSuspension(s.out, r.SuspendReason, r.SuspendContext); err != nil {
+		return err
+	}
+	for {
+		body, err := askReview(ctx, s.ask, r)
+		if err != nil {
+			return err
+		}
+		if _, err = s.c.decide(ctx, id, body); err == nil {
+			return s.say("Execution resumed.\n")
+		}
+		if gone, err := s.refused(err); err != nil || gone {
+			return err
+		}
+	}
+}
+
+// refused tells a person of a refusal; gone reports that there is nothing to decide any more.
+func (s *session) refused(err error) (gone bool, _ error) {
+	var api *APIError
+	if !errors.As(err, &api) || api.Status != http.StatusConflict && api.Status != http.StatusBadRequest && api.Status != http.StatusUnprocessableEntity {
+		return false, err
+	}
+	return api.Status == http.StatusConflict, s.say(printable(api.Error()) + "\n")
+}
+
+func (s *session) say(text string) error {
+	_, err := fmt.Fprint(s.out, text)
+	return err
+}
+
+// askReview asks for what a review takes: a decision for each action, or one.
+func askReview(ctx context.Context, a *asker, r *review) (map[string]any, error) {
+	if len(r.Actions) == 0 {
+		c, err := askDecision(ctx, a, r.Allowed)
+		return map[string]any{"decision": c.decision, "notes": c.notes, "suspend_generation": r.Generation}, err
+	}
+	list := make([]map[string]any, len(r.Actions))
+	for i, action := range r.Actions {
+		title := "Select a decision:"
+		if len(r.Actions) > 1 {
+			title = fmt.Sprintf("Select a decision for %s (%d of %d):", printable(action.Name), i+1, len(r.Actions))
+		}
+		d, err := askAction(ctx, a, title, action)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = d
+	}
+	return map[string]any{"decisions": list, "suspend_generation": r.Generation}, nil
+}
+
+func askAction(ctx context.Context, a *asker, title string, act action) (map[string]any, error) {
+	chosen, err := a.choose(ctx, title, act.Allowed)
+	if err != nil {
+		return nil, err
+	}
+	d := map[string]any{"type": chosen}
+	switch chosen {
+	case "edit":
+		args, err := askArguments(ctx, a, act.Args)
+		if err != nil {
+			return nil, err
+		}
+		d["edited_action"] = map[string]any{"name": act.Name, "args": args}
+	case "respond":
+		if d["message"], err = a.insist(ctx, "Response: "); err != nil {
+			return nil, err
+		}
+	case "reject":
+		reason, err := a.line(ctx, "Reviewer notes (optional): [default: ] ")
+		if err != nil {
+			return nil, err
+		}
+		if reason != "" {
+			d["message"] = reason
+		}
+	}
+	return d, nil
+}
+
+// askArguments asks for each argument in turn; an empty line keeps it.
+func askArguments(ctx context.Context, a *asker, args json.RawMessage) (json.RawMessage, error) {
+	for {
+		given, err := a.line(ctx, "Arguments (JSON): [default: "+printable(string(args))+"] ")
+		if err != nil || given == "" {
+			return args, err
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal([]byte(given), &object) == nil && object != nil {
+			return json.RawMessage(given), nil
+		}
+		if _, err := fmt.Fprintln(a.out, "Please give a JSON object."); err != nil {
+			return nil, err
+		}
+	}
+}

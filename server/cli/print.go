@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// writeIndented prints JSON as it came, indented.
+func writeIndented(w io.Writer, raw json.RawMessage) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	_, err := w.Write(b.Bytes())
+	return err
+}
