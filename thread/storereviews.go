@@ -181,7 +181,7 @@ type ReviewQuery struct {
 	MinAge time.Duration
 	// Text is a case-insensitive substring of ReviewDraft.Text.
 	Text string
-	// Keep, when set, is asked about each review that passes the other filters.
+	// Keep, when set, is asked about each review that passes the other filters; it must not use the store.
 	Keep   func(Review) bool
 	Limit  int // default 50
 	Cursor string
