@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/server/apierror"
 	"github.com/parley-dev/parley/thread"
 )
@@ -31,7 +33,7 @@ func (a *API) decide(c echo.Context) error {
 	d.IdempotencyKey = d.Run.IdempotencyKey
 	_, now, err := a.o.Service.DecideReview(c.Request().Context(), d)
 	if err != nil {
-		return refusal(err, now)
+		return refusal(named(err, f, d), now)
 	}
 	return a.reply(c, now)
 }
@@ -96,6 +98,27 @@ func (f *fields) decisions(r thread.Review) json.RawMessage {
 		return nil
 	}
 	return list[0]
+}
+
+// named gives the faults of an answer the names that their parts have in the request's body.
+func named(err error, f *fields, d thread.ReviewDecision) error {
+	var invalid *agent.ResumeError
+	if !errors.As(err, &invalid) || invalid.Code != agent.InvalidAnswer || !f.has("decisions") {
+		return err
+	}
+	e := apierror.Of(err)
+	for i := range e.Fields {
+		rest := strings.TrimPrefix(e.Fields[i].Field, "answer")
+		if bytes.HasPrefix(d.Answer, []byte(`{"decisions":`)) {
+			e.Fields[i].Field = strings.TrimPrefix(rest, "/")
+		} else {
+			e.Fields[i].Field = "decisions/0" + rest
+		}
+		if e.Fields[i].Field == "" {
+			e.Fields[i].Field = "decisions"
+		}
+	}
+	return e
 }
 
 // refusal says of a refused change how the review ended: by whom, when, and what was decided (D-32).

@@ -68,9 +68,9 @@ func TestDecisionsForEachCall(t *testing.T) {
 	require.Len(t, r.list("actions"), 2)
 	require.Equal(t, []any{"approve", "edit", "reject", "respond"}, r.list("actions")[0]["allowed_decisions"])
 	for body, field := range map[string]string{
-		`{"decisions":[{"type":"approve"}]}`:                                  "answer.decisions",
-		`{"decisions":[{"type":"approve"},{"type":"respond","message":"x"}]}`: "answer.decisions[1].type",
-		`{"decisions":[{"type":"edit"},{"type":"approve"}]}`:                  "answer.decisions[0]",
+		`{"decisions":[{"type":"approve"}]}`:                                  "decisions",
+		`{"decisions":[{"type":"approve"},{"type":"respond","message":"x"}]}`: "decisions/1/type",
+		`{"decisions":[{"type":"edit"},{"type":"approve"}]}`:                  "decisions/0",
 		`{"decisions":{}}`:                                "decisions",
 		`{"decisions":null}`:                              "decisions",
 		`{"decision":"edit"}`:                             "decision",
@@ -96,6 +96,7 @@ func TestDecisionsForEachCall(t *testing.T) {
 	thread, ids := op.suspend("each", "pay Ann, mail Bob")
 	require.Len(t, ids, 2)
 	ann.post("/reviews/"+ids[0]+"/decide", `{"decisions":[{"type":"approve"},{"type":"approve"}]}`).field(http.StatusBadRequest, "decisions")
+	ann.post("/reviews/"+ids[0]+"/decide", `{"decisions":[{"type":"nonsense"}]}`).field(http.StatusBadRequest, "decisions/0/type")
 	ann.post("/reviews/"+ids[0]+"/decide", `{"decisions":[{"type":"approve"}]}`).ok()
 	require.Equal(t, "pending", ann.get("/reviews/" + ids[1]).ok()["status"], "the other one still waits")
 	ann.post("/reviews/"+ids[1]+"/decide", `{"decision":"approve"}`).ok()
