@@ -140,3 +140,42 @@ func TestWorkerOutlivesARestart(t *testing.T) {
 	require.Equal(t, before.NextPos+1<<20, next.Lease.NextPos)
 	require.Equal(t, before.NextSeq+1<<20, next.Lease.NextSeq)
 }
+
+// TestNumbersOfALostLeaseAreNotGivenAgain: after a restart or fail-over the server may
+// know nothing of a lease whose owner has already told readers of events (decisions 2).
+func TestNumbersOfALostLeaseAreNotGivenAgain(t *testing.T) {
+	t.Parallel()
+	p := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: p.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	restart := func() {
+		p.Stop()
+		require.NoError(t, p.Restart())
+	}
+	_, err = s.AdmitRun(t.Context(), admission(newID()))
+	require.NoError(t, err)
+	restart() // as if a lease had been lost with the old server
+	var leases []thread.Lease
+	claim := func() {
+		require.Eventually(t, func() bool {
+			_, l, ok, err := s.ClaimRun(t.Context(), thread.Claim{Worker: "w", Lease: time.Millisecond})
+			leases = append(leases, l)
+			return err == nil && ok
+		}, 30*time.Second, 5*time.Millisecond)
+	}
+	claim()
+	first := leases[len(leases)-1]
+	require.EqualValues(t, 1<<20, first.FrameBase)
+	require.Greater(t, first.NextSeq, int64(1<<20))
+	require.Greater(t, first.NextPos, int64(1<<20))
+	restart()
+	claim()
+	second := leases[len(leases)-1]
+	require.Greater(t, second.FrameBase, first.FrameReserved+1<<20)
+	require.Greater(t, second.NextSeq, first.SeqReserved+1<<20)
+	claim() // nothing was lost: the numbers that the last owner had reserved are enough
+	third := leases[len(leases)-1]
+	require.Equal(t, second.FrameReserved+1, third.FrameBase)
+	require.Equal(t, second.SeqReserved+1, third.NextSeq)
+}

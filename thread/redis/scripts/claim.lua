@@ -30,6 +30,7 @@ else
   local lost = h.lost + (h.released == 0 and 1 or 0)
   if lost >= c.max then return { 'LOST', int(h.token), told_run(present(h, run_of(h.runid))) } end
   h.lost = lost
+  if jump(h) then h.freserved = h.freserved + JUMP end
   h.fbase = h.freserved + 1
   h.freserved = h.fbase + c.reserve
   h.attempt = h.attempt + 1

@@ -98,10 +98,12 @@ local JUMP = 1048576
 
 -- jump skips numbers, before new ones are given, when the server has another
 -- history than the one that gave the last: after a fail-over or restart it may have
--- lost the newest (decisions 2).
+-- lost the newest (decisions 2). It tells whether that is so.
 local function jump(h)
   local epoch = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
   epoch = string.sub(epoch, 1, 16)
-  if h.epoch ~= '' and h.epoch ~= epoch and h.npos > 1 then h.npos, h.nseq = h.npos + JUMP, h.nseq + JUMP end
+  local lost = h.epoch ~= '' and h.epoch ~= epoch
+  if lost then h.npos, h.nseq = h.npos + JUMP, h.nseq + JUMP end
   h.epoch = epoch
+  return lost
 end
