@@ -25,7 +25,7 @@ type feed struct {
 	states int           // slots that hold a state
 	lost   int64         // Pos of the newest entry that the ring had no room for
 	wake   chan struct{} // closed by the next change; nil while nobody waits
-	tracks map[string]*track
+	tracks map[trackKey]*track
 	events *eventTrack // projection onto the thread protocol; nil without readers of it
 	epoch  uint64      // grows when another thread takes the id
 	heard  bool        // something was published since the watch began
@@ -137,9 +137,10 @@ func (f *feed) inLog() int64 {
 // runEnded marks the run's projection and wakes its readers.
 func (f *feed) runEnded(runID string) {
 	f.mu.Lock()
-	t := f.tracks[runID]
-	if t != nil {
-		t.ended.Store(true)
+	for d := range dialects {
+		if t := f.tracks[trackKey{runID, d}]; t != nil {
+			t.ended.Store(true)
+		}
 	}
 	f.mu.Unlock()
 	f.nudge()

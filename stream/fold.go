@@ -6,6 +6,7 @@ import (
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/stream/classic"
+	"github.com/parley-dev/parley/stream/execution"
 	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/thread"
 )
@@ -17,7 +18,7 @@ const logBatch = 512
 type fold struct {
 	source  Source
 	run     *thread.Run
-	project *classic.Projection
+	project projection
 	pos     int64 // of the last entry
 	begun   bool
 	// truncated is set when the log no longer has the run's first event: the
@@ -27,8 +28,39 @@ type fold struct {
 	states    stateCache
 }
 
-func newFold(source Source, run *thread.Run) fold {
-	return fold{source: source, run: run, project: classic.New(*run), states: stateCache{source: source, threadID: run.ThreadID}}
+// projection turns the events of one run, from its first, into numbered frames.
+type projection interface {
+	// NeedsState returns the id of the checkpoint whose state Project needs for the entry; "" for none.
+	NeedsState(e thread.Entry) string
+	// Project returns the frames of the next entry, valid until the next call.
+	Project(e thread.Entry, state *agent.State) []frame.Frame
+	// Skip has frames up to number n counted, but not made.
+	Skip(n int64)
+	// Finished reports whether the run's last event was projected.
+	Finished() bool
+	Recycle()
+	Release()
+}
+
+// dialect is what a run's events are shown in.
+type dialect int
+
+const (
+	classicFrames dialect = iota
+	executionChunks
+	dialects
+)
+
+// of is the projection of a run.
+func (d dialect) of(run *thread.Run) projection {
+	if d == executionChunks {
+		return execution.New(*run)
+	}
+	return classic.New(*run)
+}
+
+func newFold(source Source, run *thread.Run, d dialect) fold {
+	return fold{source: source, run: run, project: d.of(run), states: stateCache{source: source, threadID: run.ThreadID}}
 }
 
 // apply projects the next entry. On an error nothing has changed.

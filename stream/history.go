@@ -17,8 +17,8 @@ type history struct {
 	all   []frame.Frame
 }
 
-func newHistory(source Source, run *thread.Run, after int64, fresh bool) *history {
-	h := &history{fold: newFold(source, run), fresh: fresh}
+func newHistory(source Source, run *thread.Run, d dialect, after int64, fresh bool) *history {
+	h := &history{fold: newFold(source, run, d), fresh: fresh}
 	h.project.Skip(after)
 	return h
 }

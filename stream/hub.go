@@ -115,7 +115,7 @@ func (h *Hub) watch(threadID string) *feed {
 	defer h.mu.Unlock()
 	f := h.feeds[threadID]
 	if f == nil {
-		f = &feed{threadID: threadID, limit: h.ringBytes, tracks: map[string]*track{}}
+		f = &feed{threadID: threadID, limit: h.ringBytes, tracks: map[trackKey]*track{}}
 		h.feeds[threadID] = f
 		h.join(threadID)
 	}
@@ -136,15 +136,16 @@ func (h *Hub) unwatch(f *feed) {
 
 // track returns the shared projection of a run, for one more reader. The feed
 // stays watched until untrack. FromStart is that of Options.
-func (h *Hub) track(run *thread.Run, fromStart bool) *track {
+func (h *Hub) track(run *thread.Run, d dialect, fromStart bool) *track {
 	f := h.watch(run.ThreadID)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t := f.tracks[run.ID]
+	key := trackKey{run.ID, d}
+	t := f.tracks[key]
 	if t == nil {
-		t = newTrack(h.source, f, run, h.ringBytes)
+		t = newTrack(h.source, f, run, d, h.ringBytes)
 		t.whole = fromStart
-		f.tracks[run.ID] = t
+		f.tracks[key] = t
 	}
 	t.readers++
 	return t
@@ -155,7 +156,7 @@ func (h *Hub) untrack(t *track) {
 	t.readers--
 	last := t.readers == 0
 	if last {
-		delete(t.feed.tracks, t.run.ID)
+		delete(t.feed.tracks, trackKey{t.run.ID, t.dialect})
 	}
 	t.feed.mu.Unlock()
 	if last {

@@ -35,17 +35,17 @@ type runReader struct {
 
 // newRunReader returns a reader of the frames behind number after. Close it.
 func (h *Hub) newRunReader(run *thread.Run, after int64) *runReader {
-	return h.openRun(run, after, false)
+	return h.openRun(run, classicFrames, after, false)
 }
 
 // openRun is newRunReader for a run that may have been watched from its start.
-func (h *Hub) openRun(run *thread.Run, after int64, fromStart bool) *runReader {
+func (h *Hub) openRun(run *thread.Run, d dialect, after int64, fromStart bool) *runReader {
 	r := &runReader{hub: h, after: after}
 	if run.Status.Ended() {
-		r.past = newHistory(h.source, run, after, true)
+		r.past = newHistory(h.source, run, d, after, true)
 		return r
 	}
-	r.track = h.track(run, fromStart)
+	r.track = h.track(run, d, fromStart)
 	t := r.track
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +53,7 @@ func (h *Hub) openRun(run *thread.Run, after int64, fromStart bool) *runReader {
 		if after >= t.evictedN && !t.fold.truncated {
 			r.at = t.evicted
 		} else {
-			r.past = newHistory(h.source, run, after, true)
+			r.past = newHistory(h.source, run, d, after, true)
 		}
 	}
 	return r
@@ -88,7 +88,7 @@ func (r *runReader) next(ctx context.Context) ([]frame.Frame, status, error) {
 		}
 	}
 	if r.at < t.evicted { // too slow for the ring: read on from the log
-		r.past = newHistory(r.hub.source, t.run, r.after, !r.begun)
+		r.past = newHistory(r.hub.source, t.run, t.dialect, r.after, !r.begun)
 		return nil, more, nil
 	}
 	frames := t.frames[r.at-t.evicted:]

@@ -77,7 +77,7 @@ func (h *Hub) OpenRun(run *thread.Run, o Options) *Stream {
 		s.sender.modes = uint32(classic.ParseModes(o.Modes))
 		s.sender.rewrite = true
 	}
-	s.in = h.openRun(run, runCursor(o.LastEventID), o.FromStart)
+	s.in = h.openRun(run, classicFrames, runCursor(o.LastEventID), o.FromStart)
 	return s
 }
 

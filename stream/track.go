@@ -19,6 +19,7 @@ import (
 type track struct {
 	run     *thread.Run
 	feed    *feed
+	dialect dialect
 	limit   int // bytes of frames
 	readers int // guarded by the feed
 	// whole says that the run began while the thread was watched.
@@ -41,8 +42,14 @@ type track struct {
 	checked    time.Time // when the run's row was read last
 }
 
-func newTrack(source Source, f *feed, run *thread.Run, limit int) *track {
-	t := &track{run: run, feed: f, limit: limit, fold: newFold(source, run), evictedN: -1}
+// trackKey names a projection that is shared.
+type trackKey struct {
+	run     string
+	dialect dialect
+}
+
+func newTrack(source Source, f *feed, run *thread.Run, d dialect, limit int) *track {
+	t := &track{run: run, feed: f, dialect: d, limit: limit, fold: newFold(source, run, d), evictedN: -1}
 	t.ended.Store(run.Status.Ended())
 	return t
 }

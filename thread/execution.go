@@ -30,6 +30,9 @@ const (
 	ErrorTimeout    = "timeout"
 )
 
+// CancelledText is Execution.Error of a cancelled one.
+const CancelledText = "The execution was cancelled."
+
 // Execution is the chain of runs from one invocation to its end, with the reviews in it (design 8). It isn't
 // stored but derived, so that all dialects see the same.
 type Execution struct {

@@ -133,7 +133,7 @@ func (e *Execution) conclude() (asked bool) {
 		e.Error = last.failureText()
 	case RunInterrupted:
 		e.fail(ErrorCancelled, last.EndedAt)
-		e.Error = "The execution was cancelled."
+		e.Error = CancelledText
 	default:
 		return e.stopped(last)
 	}

@@ -66,10 +66,11 @@ func LastText(state *agent.State) string {
 	if state == nil {
 		return ""
 	}
-	list, ok := state.Messages()[messagesKey]
-	if !ok {
-		return ""
-	}
+	return TextOf(state.Messages()[messagesKey])
+}
+
+// TextOf is the text of the last AI message since the last human one; "" where there is none.
+func TextOf(list message.List) string {
 	for _, m := range list.Backward() {
 		switch m.Type {
 		case message.Human:

@@ -3,6 +3,8 @@ package thread
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/parley-dev/parley/agent"
 )
 
 // Review finds a review by any id that it ever had. Errors: *NotFoundError, ErrNoReviews.
@@ -39,6 +41,13 @@ func (s *Service) ReviewStore() ReviewStore { return s.reviews }
 // with allowed_decisions where a flat decision has a choice (spec/executions.md 3).
 func (s *Service) SuspendContext(r Review) (reason string, suspended json.RawMessage) {
 	return suspendContext(r)
+}
+
+// Shown is SuspendContext of a question that was just asked.
+func Shown(q agent.InterruptInfo) (reason string, suspended json.RawMessage) {
+	return suspendContext(Review{
+		Payload: q.Value, ResponseSchema: q.ResponseSchema, ReviewDraft: ReviewDraft{AllowedDecisions: read(q.Value, q.ResponseSchema).allowed},
+	})
 }
 
 func suspendContext(r Review) (reason string, suspended json.RawMessage) {

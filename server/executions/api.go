@@ -54,6 +54,7 @@ func (a *API) Routes() []Route {
 	const get, post = http.MethodGet, http.MethodPost
 	list := []Route{
 		{post, "/workspaces/:workspace_id/invoke", a.invoke},
+		{post, "/workspaces/:workspace_id/invokeStream", a.invokeStream},
 
 		{get, "/executions", a.list},
 		{post, "/executions", a.create},
