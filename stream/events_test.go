@@ -327,6 +327,33 @@ func TestACursorInAHoleIsToldOfTheGap(t *testing.T) {
 	require.Equal(t, frameIDs(got), frameIDs(drain(t, hub, stream.EventOptions{Filters: everything(), Since: lost.Seq})), "another reader gets the same")
 }
 
+// A state that a fail-over took before it was read leaves no silent hole: its reader
+// is told, with the state as it is now. // D-03
+func TestAStateThatIsGoneIsAGap(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	w := newWorker(m, hub, newRun("run"))
+	w.start()
+	w.values(3)
+	w.flush()
+	m.heads["thread"] = []thread.Head{{Note: agent.CheckpointNote{ID: "run-1", Step: 1, Source: "loop"}, State: m.states["run-1"]}}
+	r := hub.NewEventReader("thread", stream.EventOptions{Filters: everything()})
+	defer r.Close()
+	step := func() (got []string) {
+		for done := false; !done; {
+			frames, end, err := r.Step(t.Context())
+			require.NoError(t, err)
+			got, done = append(got, methods(frames)...), end
+		}
+		return got
+	}
+	step()
+	w.commit(w.entry(agent.ValuesEmitted, "", &agent.ValuesNote{CheckpointID: "lost"}))
+	w.custom("1")
+	w.flush()
+	require.Equal(t, []string{"custom", "checkpoints", "values", "custom"}, step())
+}
+
 // A log that was cut is replaced by the present state and how the newest run
 // went; a thread without a log is, too. // D-03, D-06, M-50
 func TestACutLogIsToldByTheStateAndTheNewestRun(t *testing.T) {

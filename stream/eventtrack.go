@@ -294,13 +294,15 @@ func (t *eventTrack) add(ctx context.Context, entries []thread.Entry) error {
 		if e.Pos <= t.pos {
 			continue
 		}
-		state, err := t.states.get(ctx, e.Event.NS, t.project.NeedsState(e))
+		needs := t.project.NeedsState(e)
+		state, err := t.states.get(ctx, e.Event.NS, needs)
 		if err != nil {
 			return err
 		}
 		f, ok := t.project.Project(e, state)
 		t.pos = e.Pos
 		if !ok {
+			t.gap = t.gap || needs != "" && state == nil // a fail-over took the checkpoint
 			continue
 		}
 		if t.gap {
