@@ -79,6 +79,12 @@ func (w *world) fill() (made ids) {
 		require.NoError(w.store.PutItem(ctx, it, ttl))
 	}
 
+	keys := w.store.(thread.ReviewStore)
+	require.NoError(keys.CreateKey(ctx, thread.Key{ID: "k", Name: "<key>", Hash: "ff", Roles: []string{"viewer"}}, thread.AuditBody{}))
+	removed := w.thread() // of which the audit log still tells
+	w.ends(w.start(removed, "ask"))
+	require.NoError(w.svc.DeleteThread(ctx, removed))
+
 	made.busy = w.thread() // one runs, one waits, one was dropped meanwhile
 	running := w.start(made.busy, "slow")
 	w.until("it runs", func() bool {
@@ -118,9 +124,6 @@ func TestEverythingMoves(t *testing.T) {
 	w.stop()
 	begin := tally(t, source(s))
 	for _, kind := range transfer.Kinds {
-		if kind == "reviews" || kind == "audit entries" || kind == "API keys" { // not of every store yet
-			continue
-		}
 		require.NotZero(t, begin.Sums[kind].Count, "no %s were made", kind)
 	}
 
