@@ -16,9 +16,12 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/parley-dev/parley/server/cli"
 )
 
-// Main is the command line of a program that serves agents: serve, health, mcp, agents, keys, migrate, backup, restore and version.
+// Main is the command line of a program that serves agents: serve, health, mcp, agents, keys, migrate, backup, restore and
+// version, and invoke, reviews, threads and audit, which talk to a server that runs (server/cli).
 // It does not return. A program with agents of its own calls it from main:
 //
 //	func main() { server.Main(server.Options{Agents: []agent.Agent{refund, support}}) }
@@ -32,6 +35,10 @@ func Main(o Options) {
 type commandLine struct {
 	Serve   serveCommand   `cmd:"" help:"Serve agents over HTTP."`
 	Health  healthCommand  `cmd:"" help:"Ask a server on this machine whether it is ready; the exit code tells."`
+	Invoke  cli.Invoke     `cmd:"" help:"Talk to an agent; its reviews appear inline."`
+	Reviews cli.Reviews    `cmd:"" help:"List, read and decide what waits for a person."`
+	Threads cli.Threads    `cmd:"" help:"Look at threads and runs."`
+	Audit   cli.Audit      `cmd:"" help:"Read, export and verify the audit log."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer agents to an MCP host that starts this program: MCP over standard input and output."`
 	Agents  agentsCommand  `cmd:"" help:"Work on files of agents."`
 	Keys    keysCommand    `cmd:"" help:"Make, list and end API keys."`
@@ -39,17 +46,19 @@ type commandLine struct {
 	Backup  backupCommand  `cmd:"" help:"Copy everything to a file."`
 	Restore restoreCommand `cmd:"" help:"Copy everything from a file of backup to a store that is empty."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+
+	Completion cli.Completion `cmd:"" help:"Print a script that completes commands: source <(… completion bash)."`
 }
 
 // run parses the command line and carries it out; it returns the exit code.
 func run(o Options, args []string, stdout, stderr io.Writer) int {
 	code := -1
-	var cli commandLine
+	var commands commandLine
 	a, err := addressOf(o)
 	if err != nil {
 		return fail(stderr, err)
 	}
-	parser, err := kong.New(&cli,
+	parser, err := kong.New(&commands,
 		kong.Name(filepath.Base(os.Args[0])), kong.Description("Durable agents with people in the loop."),
 		kong.Writers(stdout, stderr), kong.Exit(func(c int) { code = c }), kong.UsageOnError(),
 		kong.Vars{
@@ -74,7 +83,9 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 		parser.FatalIfErrorf(err) // prints; the exit is ours
 		return usageError
 	}
-	if err := ctx.Run(&environment{options: o, address: a, stdout: stdout, stderr: stderr}); err != nil {
+	streams := cli.System()
+	streams.Out, streams.Err = stdout, stderr
+	if err := ctx.Run(&environment{options: o, address: a, stdout: stdout, stderr: stderr}, streams, parser.Model); err != nil {
 		return fail(stderr, err)
 	}
 	return 0
@@ -82,7 +93,14 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 
 // fail reports an error and returns the exit code.
 func fail(stderr io.Writer, err error) int {
+	var own *cli.ExitError
+	if errors.As(err, &own) && own.Err == nil { // all has been said
+		return own.Code
+	}
 	_, _ = fmt.Fprintln(stderr, "parley:", err) // nobody is left to be told
+	if own != nil {
+		return own.Code
+	}
 	return 1
 }
 

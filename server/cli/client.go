@@ -127,7 +127,12 @@ func refusal(resp *http.Response) *APIError {
 	var said struct {
 		Detail  string `json:"detail"`
 		Message string `json:"message"`
-		Bad     struct {
+		// Of conflicts: who was faster, and what they chose.
+		By       string `json:"by"`
+		At       string `json:"at"`
+		Decision string `json:"decision"`
+		Assignee string `json:"assignee"`
+		Bad      struct {
 			Fields []struct {
 				Description string `json:"description"`
 				Field       string `json:"field"`
@@ -144,6 +149,12 @@ func refusal(resp *http.Response) *APIError {
 		e.Detail = resp.Status
 	default:
 		e.Detail = strings.TrimSpace(string(b))
+	}
+	switch {
+	case said.At != "":
+		e.Fields = append(e.Fields, fmt.Sprintf("%s by %s at %s", or(said.Decision, "answered"), or(said.By, "somebody who didn't say who they are"), said.At))
+	case said.Assignee != "":
+		e.Fields = append(e.Fields, "claimed by "+said.Assignee)
 	}
 	for _, f := range said.Bad.Fields {
 		if f.Description != e.Detail {

@@ -7,12 +7,10 @@ import (
 	"io"
 	"strings"
 	"unicode"
-
-	"github.com/goccy/go-yaml"
 )
 
-// allowedKey is the member of a suspension's context that lists the decisions; it is shown as the choice itself.
-const allowedKey = "allowed_decisions"
+// choices are the members of a suspension's context that list the decisions; they are shown as the choice itself.
+var choices = []string{"allowed_decisions", "review_configs", "reviewConfigs"}
 
 // showSuspension prints why an execution waits, and all that the reviewer is to see (spec/executions.md 6).
 func showSuspension(w io.Writer, reason string, context json.RawMessage) error {
@@ -21,7 +19,7 @@ func showSuspension(w io.Writer, reason string, context json.RawMessage) error {
 	if reason != "" {
 		b.WriteString(indented("reason: " + printable(reason)))
 	}
-	shown, err := without(context, allowedKey, "reason", "suspend_reason")
+	shown, err := without(context, append([]string{"reason", "suspend_reason"}, choices...)...)
 	if err != nil {
 		return err
 	}
@@ -66,18 +64,6 @@ members:
 		out = append(append(append(out, name...), ':'), value...)
 	}
 	return append(out, '}'), nil
-}
-
-// asYAML is JSON as people read it; "" for what is empty.
-func asYAML(v json.RawMessage) (string, error) {
-	if len(v) == 0 || string(v) == "{}" || string(v) == "null" {
-		return "", nil
-	}
-	text, err := yaml.JSONToYAML(v)
-	if err != nil {
-		return "", fmt.Errorf("show %s: %w", v, err)
-	}
-	return printable(string(text)), nil
 }
 
 // indented puts two spaces before each line.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -108,6 +109,14 @@ func (r *review) what() string {
 	return r.Kind
 }
 
+// allowed are the decisions that every action of a review takes.
+func (r *review) allowed() []string {
+	if len(r.Actions) == 1 {
+		return r.Actions[0].Allowed
+	}
+	return r.Allowed
+}
+
 func (r *review) waited() string { return (time.Duration(r.Waiting) * time.Second).String() }
 
 func or(text, otherwise string) string {
@@ -154,7 +163,7 @@ func (o output) print(s *Streams, r *review) error {
 	if err := showSuspension(s.Out, r.SuspendReason, r.SuspendContext); err != nil {
 		return err
 	}
-	tail := ""
+	tail := "Allowed decisions: " + printable(or(strings.Join(r.allowed(), ", "), "any")) + "\n"
 	for _, c := range r.Comments {
 		tail += fmt.Sprintf("Comment of %s at %s:\n%s", printable(c.By), c.At, indented(printable(c.Text)))
 	}
