@@ -3,6 +3,7 @@ package local
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/parley-dev/parley/thread"
@@ -114,10 +115,12 @@ type newRun struct {
 	doc         json.RawMessage
 	fingerprint string
 	created     int64
+	// answers says that it answers questions.
+	answers bool
 }
 
 func (s *Store) encodeRun(a thread.Admission) (newRun, error) {
-	n := newRun{run: a.Run, fingerprint: a.Fingerprint}
+	n := newRun{run: a.Run, fingerprint: a.Fingerprint, answers: a.Resume != nil}
 	d := runDoc{Assistant: n.run.AssistantID, Graph: n.run.GraphID, Metadata: n.run.Metadata, Kwargs: n.run.Kwargs, Strategy: n.run.Strategy,
 		Resumes: n.run.Resumes, Principal: n.run.Principal, Warnings: n.run.Warnings,
 		Project: n.run.Project, Workspace: n.run.Workspace}
@@ -131,15 +134,43 @@ func (s *Store) encodeRun(a thread.Admission) (newRun, error) {
 	return n, err
 }
 
-// insert stores the run as pending, behind all others of the thread.
+// insert stores the run as pending, behind all others of the thread; one that answers
+// comes before input that waits, which would drop what was asked, and the answer with it.
 func (n newRun) insert(t *tx, h *head, now int64) (runRow, error) {
 	h.runs++
 	w := runRow{k: within(h.k, runBits, h.runs), id: n.run.ID, thread: n.run.ThreadID, execution: n.run.ExecutionID,
 		created: n.created, updated: n.created, notBefore: micros(n.run.NotBefore), base: h.head, fingerprint: n.fingerprint, doc: n.doc}
 	_, err := t.exec(insertRun, w.k, uuidID(w.id), uuidID(w.execution), w.created, w.updated, w.notBefore, uuidID(w.base), w.fingerprint, w.doc,
 		projectOf(n.run.Project))
-	h.queue = append(h.queue, pending{run: h.runs, notBefore: max(now, w.notBefore)})
-	return w, err
+	if err != nil {
+		return w, err
+	}
+	turn := len(h.queue)
+	if n.answers {
+		if turn, err = h.answersWaiting(t.conn, w.thread); err != nil {
+			return w, err
+		}
+	}
+	h.queue = slices.Insert(h.queue, turn, pending{run: h.runs, notBefore: max(now, w.notBefore)})
+	return w, nil
+}
+
+// answersWaiting is how many of the pending runs, which come first, answer questions.
+func (h *head) answersWaiting(c *conn, threadID string) (int, error) {
+	for i, p := range h.queue {
+		w, err := runByNumber(c, threadID, h.k, p.run)
+		if err != nil {
+			return 0, err
+		}
+		run, err := w.run()
+		if err != nil {
+			return 0, err
+		}
+		if len(run.Resumes) == 0 {
+			return i, nil
+		}
+	}
+	return len(h.queue), nil
 }
 
 // fresh is a run as it is right after its admission.

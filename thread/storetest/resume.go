@@ -56,6 +56,18 @@ var resumeCases = []testCase{
 		require.NoError(e, err)
 		require.Len(e, runs, 2)
 	}},
+	{"answers come before input that waits, in their order", func(e *env) {
+		w := e.started()
+		id := w.run.ThreadID
+		later := e.admit(id, func(a *thread.Admission) { a.Strategy = "enqueue" }).Run
+		_, ids := w.suspend(2)
+		first := e.admit(id, resume("f", answer(ids[0], "1"))).Run
+		second := e.admit(id, resume("g", answer(ids[1], "2"))).Run
+		for _, run := range []thread.Run{first, second, later} {
+			e.claim(run.ID).finish() // only if it is its turn
+			require.Equal(e, thread.RunSuccess, e.getRun(id, run.ID).Status)
+		}
+	}},
 	{"a different answer learns who decided what", func(e *env) {
 		w := e.started()
 		_, ids := w.suspend(1)

@@ -180,7 +180,17 @@ local w = { id = run.id, number = h.runs, status = PENDING, created = created, u
 put_run(w)
 redis.call('HSET', RUNS, 'd' .. w.id, run.doc)
 redis.call('ZADD', ORDER, int(w.number), w.id)
-enqueue(h, w.number, math.max(at, w.notbefore))
+do
+  local turn
+  if resume then -- input that waits would drop what was asked, and the answer with it
+    turn = 1
+    for i, p in ipairs(waiting(h)) do
+      if #run_of(id_of(p.run)).resumes == 0 then break end
+      turn = i + 1
+    end
+  end
+  enqueue(h, w.number, math.max(at, w.notbefore), turn)
+end
 if key ~= '' then
   forget_keys(at)
   redis.call('HSET', IDEMPOTENT, key, w.id .. ' ' .. int(at + life))

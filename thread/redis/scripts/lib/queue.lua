@@ -1,5 +1,6 @@
 --!use head
--- The runs that wait for their turn, in the order of their admission.
+-- The runs that wait for their turn, in its order: that of their admission, but that
+-- answers come first.
 local function waiting(h)
   local list = {}
   for run, at in string.gmatch(h.queue, '(%d+):(%d+)') do
@@ -8,9 +9,12 @@ local function waiting(h)
   return list
 end
 
-local function enqueue(h, run, at)
-  local entry = int(run) .. ':' .. int(at)
-  h.queue = h.queue == '' and entry or h.queue .. ' ' .. entry
+-- enqueue puts a run at the end, or, with a turn, before the one whose that is.
+local function enqueue(h, run, at, turn)
+  local list = {}
+  for i, p in ipairs(waiting(h)) do list[i] = int(p.run) .. ':' .. int(p.at) end
+  table.insert(list, turn or #list + 1, int(run) .. ':' .. int(at))
+  h.queue = table.concat(list, ' ')
 end
 
 local function unqueue(h, run)
