@@ -9,7 +9,7 @@ import (
 // chat talks with the agent until the input ends. When the run suspends, the decision is asked for
 // inline, and the conversation goes on.
 func (s *session) chat(ctx context.Context) error {
-	if err := s.say(fmt.Sprintf("Session %s with %s. An empty input (Ctrl-D) or /exit ends it.\n", s.id, printable(s.cmd.Agent))); err != nil {
+	if err := s.say(fmt.Sprintf("Session %s with %s. An empty input (Ctrl-D) or /exit ends it.\n", s.w.session, printable(s.cmd.Agent))); err != nil {
 		return err
 	}
 	if err := s.goOn(ctx); err != nil {
@@ -27,7 +27,7 @@ func (s *session) chat(ctx context.Context) error {
 			return nil
 		}
 		body := map[string]any{"agent": s.cmd.Agent, "message": text}
-		if err := s.exchange(ctx, func(ctx context.Context) (*execution, error) { return s.c.begin(ctx, s.id, body) }); err != nil {
+		if err := s.exchange(ctx, s.invoked(body)); err != nil {
 			return ended(err)
 		}
 	}
@@ -38,15 +38,15 @@ func (s *session) goOn(ctx context.Context) error {
 	if s.cmd.Session == "" {
 		return nil
 	}
-	e, err := s.c.suspendedIn(ctx, s.id)
+	e, err := s.c.suspendedIn(ctx, s.w.session)
 	if err != nil || e == nil {
 		return err
 	}
-	return s.exchange(ctx, func(context.Context) (*execution, error) { return e, nil })
+	return s.exchange(ctx, func(context.Context, func(string)) (*execution, error) { return e, nil })
 }
 
 // exchange is a turn of a chat: what the server refuses, and runs that fail, are told, and the chat goes on.
-func (s *session) exchange(ctx context.Context, begin func(context.Context) (*execution, error)) error {
+func (s *session) exchange(ctx context.Context, begin step) error {
 	e, err := s.turn(ctx, begin)
 	var api *APIError
 	switch {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +33,7 @@ func askDecision(ctx context.Context, a *asker, allowed []string) (c choice, err
 	if err != nil {
 		return c, err
 	}
-	c.notes, err = a.line(ctx, "Reviewer notes (optional): [default: ] ")
+	c.notes, err = askNotes(ctx, a)
 	return c, err
 }
 
@@ -118,6 +119,7 @@ func askReview(ctx context.Context, a *asker, r *review) (map[string]any, error)
 		c, err := askDecision(ctx, a, r.Allowed)
 		return map[string]any{"decision": c.decision, "notes": c.notes, "suspend_generation": r.Generation}, err
 	}
+	body := map[string]any{"suspend_generation": r.Generation}
 	list := make([]map[string]any, len(r.Actions))
 	for i, action := range r.Actions {
 		title := "Select a decision:"
@@ -130,7 +132,18 @@ func askReview(ctx context.Context, a *asker, r *review) (map[string]any, error)
 		}
 		list[i] = d
 	}
-	return map[string]any{"decisions": list, "suspend_generation": r.Generation}, nil
+	notes, err := askNotes(ctx, a)
+	for _, d := range list {
+		if d["type"] == "reject" && notes != "" { // the agent is told
+			d["message"] = notes
+		}
+	}
+	body["decisions"], body["notes"] = list, notes
+	return body, err
+}
+
+func askNotes(ctx context.Context, a *asker) (string, error) {
+	return a.line(ctx, "Reviewer notes (optional): [default: ] ")
 }
 
 func askAction(ctx context.Context, a *asker, title string, act action) (map[string]any, error) {
@@ -150,22 +163,14 @@ func askAction(ctx context.Context, a *asker, title string, act action) (map[str
 		if d["message"], err = a.insist(ctx, "Response: "); err != nil {
 			return nil, err
 		}
-	case "reject":
-		reason, err := a.line(ctx, "Reviewer notes (optional): [default: ] ")
-		if err != nil {
-			return nil, err
-		}
-		if reason != "" {
-			d["message"] = reason
-		}
 	}
 	return d, nil
 }
 
-// askArguments asks for each argument in turn; an empty line keeps it.
+// askArguments asks for other arguments; an empty line keeps them.
 func askArguments(ctx context.Context, a *asker, args json.RawMessage) (json.RawMessage, error) {
 	for {
-		given, err := a.line(ctx, "Arguments (JSON): [default: "+printable(string(args))+"] ")
+		given, err := a.line(ctx, "Arguments (JSON): [default: "+compact(args)+"] ")
 		if err != nil || given == "" {
 			return args, err
 		}
@@ -177,4 +182,13 @@ func askArguments(ctx context.Context, a *asker, args json.RawMessage) (json.Raw
 			return nil, err
 		}
 	}
+}
+
+// compact is JSON on one line.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return printable(string(raw))
+	}
+	return printable(b.String())
 }

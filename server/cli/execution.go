@@ -53,17 +53,6 @@ type decision struct {
 	Generation int64  `json:"suspend_generation,omitempty"`
 }
 
-func (c *client) begin(ctx context.Context, session string, body any) (e *execution, err error) {
-	own := *c
-	own.headers = c.headers.Clone()
-	if own.headers == nil {
-		own.headers = http.Header{}
-	}
-	own.headers.Set("X-Session-ID", session)
-	err = own.call(ctx, http.MethodPost, c.project("executions"), c.workspace(), body, &e)
-	return e, err
-}
-
 func (c *client) execution(ctx context.Context, id string) (e *execution, err error) {
 	err = c.call(ctx, http.MethodGet, c.project("executions", id), nil, nil, &e)
 	return e, err

@@ -68,7 +68,7 @@ func isObject(text string) bool {
 type session struct {
 	cmd *Invoke
 	c   *client
-	id  string
+	w   watcher
 	ask *asker
 	out io.Writer
 	// asks: a person may be asked.
@@ -87,9 +87,9 @@ func (cmd *Invoke) Run(s *Streams) error {
 	if cmd.User != "" {
 		c.headers.Set(contextHeader+"User", cmd.User)
 	}
-	talk := &session{cmd: cmd, c: c, id: cmd.Session, out: s.Out, asks: s.Interactive && !cmd.JSON && cmd.File == ""}
-	if talk.id == "" {
-		talk.id = uuid.NewString()
+	talk := &session{
+		cmd: cmd, c: c, w: watcher{c: c, session: or(cmd.Session, uuid.NewString())},
+		out: s.Out, asks: s.Interactive && !cmd.JSON && cmd.File == "",
 	}
 	if talk.asks {
 		talk.ask = newAsker(s)
@@ -111,7 +111,20 @@ func (s *session) run(ctx context.Context, streams *Streams) error {
 		}
 		return s.chat(ctx)
 	}
-	return s.once(ctx, func(ctx context.Context) (*execution, error) { return s.c.begin(ctx, s.id, body) })
+	return s.once(ctx, s.invoked(body))
+}
+
+// step gets an execution on until it waits for a person, or is over; said gets what the agent says meanwhile.
+type step func(ctx context.Context, said func(string)) (*execution, error)
+
+// invoked begins an execution.
+func (s *session) invoked(body any) step {
+	return func(ctx context.Context, said func(string)) (*execution, error) { return s.w.invoke(ctx, body, said) }
+}
+
+// resumed goes on with one.
+func (s *session) resumed(e *execution) step {
+	return func(ctx context.Context, said func(string)) (*execution, error) { return s.w.resumed(ctx, e, said) }
 }
 
 // body is what an invocation sends; nil when nothing was given.
@@ -145,20 +158,23 @@ func (cmd *Invoke) body(s *Streams) (map[string]any, error) {
 }
 
 // decided resumes what the session waits for.
-func (s *session) decided(ctx context.Context) (*execution, error) {
-	e, err := s.c.suspendedIn(ctx, s.id)
+func (s *session) decided(ctx context.Context, said func(string)) (*execution, error) {
+	e, err := s.c.suspendedIn(ctx, s.w.session)
 	if err != nil {
 		return nil, err
 	}
 	if e == nil {
-		return nil, &ExitError{ExitConflict, fmt.Errorf("the session %s waits for no decision", s.id)}
+		return nil, &ExitError{ExitConflict, fmt.Errorf("the session %s waits for no decision", s.w.session)}
 	}
-	return s.c.resume(ctx, e.ID, json.RawMessage(s.cmd.Resume))
+	if e, err = s.c.resume(ctx, e.ID, json.RawMessage(s.cmd.Resume)); err != nil {
+		return nil, err
+	}
+	return s.w.resumed(ctx, e, said)
 }
 
 // once invokes, or resumes, and waits for the end. A person is asked for decisions; where nobody can be,
 // the suspended execution is printed.
-func (s *session) once(ctx context.Context, begin func(context.Context) (*execution, error)) error {
+func (s *session) once(ctx context.Context, begin step) error {
 	e, err := s.turn(ctx, begin)
 	if err != nil {
 		return err
@@ -167,39 +183,33 @@ func (s *session) once(ctx context.Context, begin func(context.Context) (*execut
 }
 
 // turn is one message of the user's and all that follows, decisions included.
-func (s *session) turn(ctx context.Context, begin func(context.Context) (*execution, error)) (*execution, error) {
-	e, err := begin(ctx)
-	for err == nil {
-		if e, err = s.watch(ctx, e); err != nil || e.Status != suspended || !s.asks {
-			break
+func (s *session) turn(ctx context.Context, begin step) (*execution, error) {
+	for {
+		e, err := s.watch(ctx, begin)
+		if err != nil || e.Status != suspended || !s.asks {
+			return e, err
 		}
-		e, err = s.settle(ctx, e)
+		if e, err = s.settle(ctx, e); err != nil {
+			return e, err
+		}
+		begin = s.resumed(e)
 	}
-	return e, err
 }
 
 // watch waits for the end or a suspension, and shows what the agent says meanwhile.
-func (s *session) watch(ctx context.Context, e *execution) (*execution, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.cmd.Timeout, fmt.Errorf("no end after %v (--timeout); the execution %s goes on", s.cmd.Timeout, e.ID))
+func (s *session) watch(ctx context.Context, next step) (*execution, error) {
+	late := fmt.Errorf("no end after %v (--timeout); the session %s goes on", s.cmd.Timeout, s.w.session)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cmd.Timeout, late)
 	defer cancel()
 	said, show := "", s.asks || s.cmd.Stream && !s.cmd.JSON
-	e, err := s.c.follow(ctx, e, func(text string) {
+	e, err := next(ctx, func(text string) {
 		if text = printable(text); show {
 			_, _ = fmt.Fprint(s.out, text) // the end is told anyway
 		}
 		said += text
 	})
-	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = context.Cause(ctx)
-		}
-		return e, err
-	}
-	switch {
-	case show && said != "" && !strings.HasSuffix(said, "\n"):
+	if err == nil && show && said != "" && !strings.HasSuffix(said, "\n") {
 		err = s.say("\n")
-	case show && said == "" && e.Status == completed && e.Response != "":
-		err = s.say(printable(e.Response) + "\n")
 	}
 	return e, err
 }

@@ -40,7 +40,7 @@ func (cmd *watchReviews) watch(ctx context.Context, w io.Writer) error {
 		ended := make(chan error, 1)
 		feed, leave := context.WithCancel(ctx)
 		go func() {
-			ended <- c.subscribe(feed, c.project("reviews", "stream"), "", func(*sse.Event) {
+			ended <- c.subscribe(feed, c.project("reviews", "stream"), func(*sse.Event) {
 				select {
 				case hints <- struct{}{}:
 				default: // it will be read again anyway
