@@ -38,7 +38,7 @@ func TestFlatDecisions(t *testing.T) {
 // Whole answers are whatever the question's schema takes.
 func TestWholeAnswers(t *testing.T) {
 	t.Parallel()
-	w := local(t)
+	w := single(t)
 	op, _, ann, _ := w.staff()
 	thread, id := op.question("checked", "How long?")
 	e := ann.post("/reviews/"+id+"/decide", `{"answer":{"days":0}}`).code(http.StatusBadRequest, "INVALID_ANSWER")
@@ -60,7 +60,7 @@ func TestWholeAnswers(t *testing.T) {
 // Tool calls are decided one by one, in both modes; each decision is held against its own call.
 func TestDecisionsForEachCall(t *testing.T) {
 	t.Parallel()
-	w := local(t)
+	w := single(t)
 	op, _, ann, _ := w.staff()
 	thread, id := op.question("clerk", "pay Ann, mail Bob")
 	r := ann.get("/reviews/" + id).ok()
@@ -108,7 +108,7 @@ func TestDecisionsForEachCall(t *testing.T) {
 // Messages go with the answer, in the same superstep.
 func TestDecisionWithUpdate(t *testing.T) {
 	t.Parallel()
-	w := local(t)
+	w := single(t)
 	op, _, ann, _ := w.staff()
 	thread, id := op.question("refund", "Refund")
 	ann.post("/reviews/"+id+"/decide", `{"decision":"approve","update":{"messages":[{"type":"nonsense"}]}}`).is(http.StatusBadRequest)

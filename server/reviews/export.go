@@ -91,7 +91,7 @@ var columns = []string{
 
 // rows writes entries as CSV, behind a header.
 func rows(w io.Writer) (func(thread.AuditFound) error, error) {
-	c := csv.NewWriter(w)
+	c := csv.NewWriter(struct{ io.Writer }{w}) // else it would take our buffer for its own, and flush it with each row
 	if err := c.Write(columns); err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func on(t *testing.T, test func(t *testing.T, w *world), change ...func(*server.
 	t.Helper()
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
-		test(t, local(t, change...))
+		test(t, single(t, change...))
 	})
 	t.Run("two on Redis", func(t *testing.T) {
 		t.Parallel()
@@ -71,8 +71,8 @@ func on(t *testing.T, test func(t *testing.T, w *world), change ...func(*server.
 	})
 }
 
-// local is one server on an embedded store in memory.
-func local(t *testing.T, change ...func(*server.Options)) *world {
+// single is one server on an embedded store in memory.
+func single(t *testing.T, change ...func(*server.Options)) *world {
 	t.Helper()
 	w := empty(t)
 	w.start(server.Options{Ephemeral: true}, change)
