@@ -151,7 +151,7 @@ func (s *Store) commitReviewed(ctx context.Context, l thread.Lease, c thread.Com
 		if err != nil {
 			return r, mark, err
 		}
-		all := slices.Concat(args, []any{1}, drafts, []any{len(c.Audit)})
+		all := slices.Concat(args, drafts, []any{len(c.Audit)})
 		for _, b := range c.Audit {
 			if b.RunID == "" {
 				b.RunID = l.RunID

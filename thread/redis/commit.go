@@ -26,33 +26,30 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 	if err != nil {
 		return nil, err
 	}
+	args = append(args, batch...)
+	questions := asks(l.ThreadID, l.RunID, c.Tasks)
+	reviewed := len(questions)+len(c.Audit) > 0
+	if c.Finish == nil && !reviewed {
+		return nil, s.step(ctx, l, args, ahead(c.Steps))
+	}
 	finish, err := finishArgs(c.Finish)
 	if err != nil {
 		return nil, err
 	}
-	args = append(append(args, batch...), finish...)
-	questions := asks(l.ThreadID, l.RunID, c.Tasks)
-	reviewed := len(questions)+len(c.Audit) > 0
-	run := s.eval
-	if c.Finish != nil || reviewed || ahead(c.Steps) {
-		run = s.confirmed
-	}
-	keys := s.keys.thread(l.ThreadID)
+	args = append(args, finish...)
 	var r reply
 	var mark string
 	if reviewed {
 		r, mark, err = s.commitReviewed(ctx, l, c, questions, args)
 	} else {
-		args = append(args, 0)
-		r = s.persist(ctx, func() reply { return run(ctx, "commit", keys, args...) })
+		keys := s.keys.thread(l.ThreadID)
+		args = append(args, 0, 0)
+		r = s.persist(ctx, func() reply { return s.confirmed(ctx, "commit", keys, args...) })
 	}
 	if err := errorsFirst(err, r.err); err != nil {
 		return nil, err
 	}
-	if r.status(); r.err != nil || c.Finish == nil && !reviewed {
-		if r.err == nil && r.more() { // it superseded reviews
-			s.repair(context.WithoutCancel(ctx), l.ThreadID)
-		}
+	if r.status(); r.err != nil {
 		return nil, fenced(r.err, l)
 	}
 	w := readRow(l.ThreadID, &r)
@@ -68,6 +65,23 @@ func (s *Store) Commit(ctx context.Context, l thread.Lease, c thread.Commit) (to
 		s.enforce(ctx, l.ThreadID)
 	}
 	return told, nil
+}
+
+// step stores a commit that asks nothing and doesn't end the run.
+func (s *Store) step(ctx context.Context, l thread.Lease, args []any, confirm bool) error {
+	run := s.eval
+	if confirm {
+		run = s.confirmed
+	}
+	keys := s.keys.thread(l.ThreadID)
+	r := s.persist(ctx, func() reply { return run(ctx, "step", keys, args...) })
+	if r.err != nil {
+		return r.err
+	}
+	if r.status(); r.err == nil && r.more() { // it superseded reviews
+		s.repair(context.WithoutCancel(ctx), l.ThreadID)
+	}
+	return fenced(r.err, l)
 }
 
 // ahead tells whether steps are about to be done at most once: that they have begun

@@ -105,7 +105,7 @@ func TestReplicatedWaitsForReplicas(t *testing.T) {
 		_, err := s.Commit(t.Context(), *out.Lease, ahead)
 		require.NoError(t, err)
 	})
-	require.Equal(t, "evalsha commit, wait 1", trips[0], "what is to be done at most once mustn't be done again after a fail-over")
+	require.Equal(t, "evalsha step, wait 1", trips[0], "what is to be done at most once mustn't be done again after a fail-over")
 	_, err = s.Commit(t.Context(), *out.Lease, finish(superstep(*out.Lease, 2)))
 	require.NoError(t, err)
 }

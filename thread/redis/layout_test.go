@@ -186,7 +186,7 @@ func TestSuperstepTakesTwoRoundTrips(t *testing.T) {
 		_, err := b.Commit(b.ctx, l, superstep(l, 1))
 		require.NoError(t, err)
 	})
-	require.Equal(t, []string{"evalsha append", "evalsha commit"}, trips)
+	require.Equal(t, []string{"evalsha append", "evalsha step"}, trips)
 	require.Equal(t, []string{"evalsha renew"}, b.during(func() {
 		_, _, err := b.Renew(b.ctx, l, time.Minute)
 		require.NoError(t, err)

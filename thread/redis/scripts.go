@@ -46,7 +46,8 @@ func loadScripts() (map[string]script, error) {
 		if err := include(&b, file, map[string]bool{}); err != nil {
 			return nil, err
 		}
-		all[strings.TrimSuffix(path.Base(file), ".lua")] = script{Script: rds.NewScript(b.String()), source: b.String()}
+		source := prune(b.String())
+		all[strings.TrimSuffix(path.Base(file), ".lua")] = script{Script: rds.NewScript(source), source: source}
 	}
 	return all, nil
 }

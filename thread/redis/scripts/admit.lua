@@ -20,7 +20,7 @@
 --!use clock
 local op = text()
 take_channel()
-who.take()
+take_actor()
 local run = { id = text(), doc = text(), execution = text(), created = number(), notbefore = number(), leaves = number(),
   webhook = text(), fingerprint = text() }
 local window, key, life, strategy, drops = number(), text(), number(), text(), flag()

@@ -7,7 +7,7 @@
 --!use clock
 local op = text()
 take_channel()
-who.take()
+take_actor()
 local id, action, given, null_task, floating = text(), text(), number(), text(), take_floating()
 local h = load(ALL)
 local again = h and removed_by(h, op)

@@ -5,7 +5,7 @@
 --!use chain
 local all = text() == 'all'
 if all and not load({ 'created' }) then return { 'GONE' } end
-local c = chain_end()
+local c = chain.ending()
 if c.n == 0 then return all and { 'OK', '', '' } or { 'GONE' } end
 local out = { 'OK', c.project, c.first }
 local from, to = 1, c.n
@@ -15,7 +15,7 @@ if not all then
   to = math.min(c.n, from + number() - 1)
 end
 for n = from, to do
-  local e = audit_entry(n)
+  local e = chain.entry(n)
   local seq, seal = string.match(redis.call('HGET', AUDIT, 's' .. int(n)) or '', '^(%d+) (.*)$')
   e[6], e[7] = seq or '0', seal or ''
   out[#out + 1] = e

@@ -6,18 +6,18 @@
 --!use questions
 --!use queue
 take_channel()
-who.take()
+take_actor()
 who.cause, who.silent = 'delete', true
 local body, sum = text(), text()
 local h = load(ALL)
 if not h then return { 'GONE', int(now()), redis.call('HEXISTS', HEAD, 'leaving') } end
 local runs = redis.call('ZRANGE', ORDER, 0, -1)
 changed(h, now())
-local chained = h.rv ~= 0 and chain_end().n > 0
+local chained = h.rv ~= 0 and chain.ending().n > 0
 if chained then
   for i, id in ipairs(open_questions()) do close_question(h, id, SUPERSEDED) end
-  note(h, chain_end().project, body, sum)
-  before_save(h)
+  chain.note(h, chain.ending().project, body, sum)
+  if before_save then before_save(h) end
   local keys = {}
   for i, key in ipairs(KEYS) do
     if key ~= HEAD and key ~= AUDIT then keys[#keys + 1] = key end

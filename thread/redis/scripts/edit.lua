@@ -7,7 +7,7 @@
 --!use clock
 local op = text()
 take_channel()
-who.take()
+take_actor()
 who.cause = 'edit'
 local ns, expected, given = text(), text(), number()
 local checkpoints, tasks = take_checkpoints(), take_tasks()

@@ -6,7 +6,7 @@
 --!use clock
 local op, token = text(), number()
 take_channel()
-who.take()
+take_actor()
 local f, last = take_finish(), take_floating()
 local at = now()
 local h = load(ALL)

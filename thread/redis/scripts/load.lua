@@ -56,10 +56,10 @@ end
 function put.audit()
   local n, at, prev, hash, body, seq, seal, project = number(), number(), text(), text(), text(), text(), text(), text()
   redis.call('HSET', AUDIT, int(n), cmsgpack.pack({ at, prev, hash, body }), 's' .. int(n), seq .. ' ' .. seal)
-  local c = chain_end()
+  local c = chain.ending()
   c.n, c.sealed, c.last, c.project = n, n, hash, project
   if n == 1 then c.first = hash end
-  put_end()
+  chain.put_end()
 end
 
 function put.log()

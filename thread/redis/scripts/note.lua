@@ -16,8 +16,8 @@ end
 ops[#ops + 1] = op
 if #ops > REMEMBERED_NOTES then table.remove(ops, 1) end
 redis.call('HSET', AUDIT, 'ops', cmsgpack.pack(ops))
-note(h, project, body, sum)
+chain.note(h, project, body, sum)
 done(h, op)
-changed(h, moment())
+changed(h, chain.moment())
 save(h)
 return { 'OK', row(h) }

@@ -7,7 +7,7 @@
 --!use clock
 local op = text()
 take_channel()
-who.take()
+take_actor()
 who.cause = 'delete'
 local id, null_task, ended, unbegun = text(), text(), take_floating(), take_floating()
 local h = load(ALL)

@@ -21,7 +21,7 @@ if not r then return { 'NONE' } end
 if r.status ~= reviews.OPEN or r.version ~= version then
   return { 'CONFLICT', 'the review of interrupt ' .. id .. ' is of version ' .. int(r.version) .. ', status ' .. r.status }
 end
-local at = moment()
+local at = chain.moment()
 if refuses and r.expires ~= 0 and r.expires <= at then return { 'EXPIRED', id, int(r.expires) } end
 for name, v in pairs(terms) do r[name] = v end
 r.comments = table.concat(comments, int(at))

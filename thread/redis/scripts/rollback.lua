@@ -6,7 +6,7 @@
 --!use clock
 local op, token = text(), number()
 take_channel()
-who.take()
+take_actor()
 who.cause = 'rollback'
 local null_task, last = text(), take_batch()
 local h = load(ALL)
@@ -14,7 +14,7 @@ local again = h and removed_by(h, op)
 if again then return { 'OK', row(h), again.result[1] } end -- the reply was lost
 if not owned(h, token) then return { 'FENCED' } end
 local at = now()
-who.actor = who.canceller(h)
+who.actor = canceller(h)
 local w = present(h, run_of(h.runid))
 h.npos = math.max(h.pos, last and last.last or 0) + 1
 h.nseq = math.max(h.seq, last and last.seq or 0) + 1

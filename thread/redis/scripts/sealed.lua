@@ -5,14 +5,14 @@
 --!use thread
 --!use chain
 local first, from, n = text(), number(), number()
-local c = chain_end()
+local c = chain.ending()
 if c.n == 0 or c.first ~= first then return { 'GONE' } end
 local h = load(ALL)
 for i = from, from + n - 1 do redis.call('HSET', AUDIT, 's' .. int(i), text() .. ' ' .. text()) end
 if from + n - 1 > c.sealed then
   c.sealed = from + n - 1
-  c.since = c.sealed < c.n and tonumber(audit_entry(c.sealed + 1)[2]) or 0
-  put_end()
+  c.since = c.sealed < c.n and tonumber(chain.entry(c.sealed + 1)[2]) or 0
+  chain.put_end()
   if h then changed(h, now()) end
 end
 if not h then return { 'LEFT' } end

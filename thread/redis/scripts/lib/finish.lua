@@ -54,7 +54,7 @@ local function finish(h, f, commit)
     h.suspended = w.number
   end
   if f.status == CANCELLED then
-    who.actor = who.canceller(h)
+    who.actor = canceller(h)
     drop_execution(h, w, f.at)
   end
   stop(h)

@@ -26,7 +26,7 @@ local function close_question(h, id, status)
   redis.call('HSET', QUESTIONS, 's' .. id, status)
   redis.call('ZREM', OPEN, id)
   h.open = h.open - 1
-  if status == SUPERSEDED then reviews.supersede(h, id) end
+  if status == SUPERSEDED and h.rv ~= 0 then reviews.supersede(h, id) end
 end
 
 -- decide stores the answer: the only one that a question ever gets.

@@ -11,7 +11,7 @@ local function reopen(h, w)
     if a and a.run == w.id then
       local q = question(id)
       redis.call('HDEL', QUESTIONS, 'a' .. id)
-      reviews.reopen(h, id)
+      if h.rv ~= 0 then reviews.reopen(h, id) end
       if q then
         redis.call('HSET', QUESTIONS, 's' .. id, ASKED)
         redis.call('ZADD', OPEN, int(q.created), id)

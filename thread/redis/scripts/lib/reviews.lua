@@ -4,20 +4,19 @@
 -- Reviews of questions (thread.Review). REVIEWS holds of each what changes as 'r' and
 -- the interrupt's id, and its draft as 'd' and the id. Their rules are those of
 -- thread/reviewrules.go.
-local reviews = { OPEN = 'p', DECIDED = 'd', EXPIRED = 'e', SUPERSEDED = 'x' }
-
 -- Who does what this transition does, as the body of an entry has it, and why reviews end;
 -- silent when nothing of that is announced.
 local who = { actor = '{}', cause = '', silent = false }
 
-function who.take() who.actor = text() end
+local function take_actor() who.actor = text() end
 
 -- canceller is the actor who marked the running run, if it was.
-function who.canceller(h)
+local function canceller(h)
   return h.cancel ~= '' and redis.call('HGET', DETAILS, 'canceller') or who.actor
 end
 
-do
+local function make_reviews(reviews)
+reviews.OPEN, reviews.DECIDED, reviews.EXPIRED, reviews.SUPERSEDED = 'p', 'd', 'e', 'x'
 
 -- What a review holds, in the order in which it is packed. ids are all under which it is
 -- found, the present one last. pieces are parts of the canonical body of an audit entry: agent, what
@@ -43,7 +42,7 @@ function reviews.of(h, id)
 end
 
 local function touch(h, id, r)
-  parts_change(h, moment())
+  parts_change(h, chain.moment())
   if not r.touched then
     r.touched = true
     touched[#touched + 1] = id
@@ -89,11 +88,11 @@ end
 
 -- enter writes the audit entry of a review, and announces it.
 function reviews.enter(h, id, r, action, body, sum)
-  local hash = note(h, r.project, body, sum)
+  local hash = chain.note(h, r.project, body, sum)
   if who.silent or action == 'review.commented' or action == 'review.refused' then return end
   for i, url in ipairs(r.notify) do
     redis.call('HSETNX', OUTBOX, string.sub(hash, 1, 32) .. '-' .. int(i - 1),
-      cmsgpack.pack({ run = r.run, url = url, attempt = 0, due = moment(), error = '', event = action, interrupt = id }))
+      cmsgpack.pack({ run = r.run, url = url, attempt = 0, due = chain.moment(), error = '', event = action, interrupt = id }))
   end
 end
 
@@ -105,7 +104,7 @@ local function enter_made(h, id, r, action, run)
 end
 
 function reviews.change(h, id, r, status)
-  r.status, r.updated, r.version = status, moment(), r.version + 1
+  r.status, r.updated, r.version = status, chain.moment(), r.version + 1
   touch(h, id, r)
 end
 
@@ -129,7 +128,7 @@ end
 function reviews.decide(h, id, o)
   local r = o and reviews.of(h, id)
   if not r then return end
-  r.by, r.at, r.decision, r.notes, r.decider, r.decidedby = o.by, moment(), o.decision, o.notes, o.run, o.runpart
+  r.by, r.at, r.decision, r.notes, r.decider, r.decidedby = o.by, chain.moment(), o.decision, o.notes, o.run, o.runpart
   reviews.change(h, id, r, o.status)
   reviews.enter(h, id, r, o.action, o.body, o.sum)
 end
@@ -157,7 +156,7 @@ function reviews.request(h, id, q)
   local r = reviews.of(h, id)
   local open = r and r.status == reviews.OPEN
   if open and r.gen == q.gen and r.digest == d.digest then return end
-  local at = moment()
+  local at = chain.moment()
   local n = { version = 1, created = at, ids = {}, assignee = '', claimed = 0, expires = 0, warn = 0, role = '', escalations = 0, comments = '' }
   if d.after > 0 then n.expires, n.warn = at + d.after, at + d.after - d.warn end
   if r then
@@ -192,3 +191,10 @@ function reviews.told(id, r)
   return out
 end
 end
+
+-- Most transitions touch no review: what that takes is made at its first use.
+local reviews = setmetatable({}, { __index = function(t, name)
+  setmetatable(t, nil)
+  make_reviews(t)
+  return t[name]
+end })

@@ -1,7 +1,7 @@
 -- SHA-256 of short texts, in lower-case hex: Redis has only SHA-1. A block of 64
--- bytes takes some 50 µs, so what is long is hashed by who calls the script.
-local sha256
-do
+-- bytes takes some 50 µs, so what is long is hashed by who calls the script. It is
+-- made when it is first used: most calls of a script don't.
+local function sha256(first)
   local K
   local function block(state, text, at)
     local band, bxor, bnot, ror, rshift, tobit = bit.band, bit.bxor, bit.bnot, bit.ror, bit.rshift, bit.tobit
@@ -39,8 +39,7 @@ do
     end
     return list
   end
-  function sha256(text)
-    K = K or roots(64, 1 / 3)
+  sha256 = function(text)
     local state, bits = roots(8, 1 / 2), #text * 8
     text = text .. '\128' .. string.rep('\0', (55 - #text) % 64) ..
       string.char(0, 0, 0, math.floor(bits / 4294967296), math.floor(bits / 16777216) % 256, math.floor(bits / 65536) % 256, math.floor(bits / 256) % 256, bits % 256)
@@ -48,4 +47,6 @@ do
     for i = 1, 8 do state[i] = bit.tohex(state[i]) end
     return table.concat(state)
   end
+  K = roots(64, 1 / 3)
+  return sha256(first)
 end
