@@ -35,11 +35,8 @@ type AuditAnchor struct {
 
 // VerifyAudit checks a project's chain from its first entry, each thread's own chain against it, and that nothing older
 // than a minute is unsealed. An anchor with Seq above 0 has to stand in the chain as it was. What is wrong is in
-// the report; errors are the store's, and ErrNoReviews.
+// the report; errors are the store's.
 func (s *Service) VerifyAudit(ctx context.Context, project string, anchor AuditAnchor) (AuditReport, error) {
-	if s.reviews == nil {
-		return AuditReport{}, ErrNoReviews
-	}
 	if project == "" {
 		project = DefaultProject
 	}
@@ -82,14 +79,14 @@ func (c *auditCheck) run(ctx context.Context) (err error) {
 
 // unsealed lists the project's entries that should have been sealed.
 func (c *auditCheck) unsealed(ctx context.Context) ([]AuditEntry, error) {
-	list, err := c.s.reviews.Unsealed(ctx, c.report.At.Add(-auditSealedWithin), auditScan)
+	list, err := c.s.store.Unsealed(ctx, c.report.At.Add(-auditSealedWithin), auditScan)
 	return slices.DeleteFunc(list, func(e AuditEntry) bool { return e.Project != c.report.Project }), err
 }
 
 // read checks the project's chain as far as it goes.
 func (c *auditCheck) read(ctx context.Context) error {
 	for end := int64(-1); ; {
-		batch, err := c.s.reviews.ProjectAudit(ctx, c.report.Project, c.chain.Last().Seq, auditBatch)
+		batch, err := c.s.store.ProjectAudit(ctx, c.report.Project, c.chain.Last().Seq, auditBatch)
 		if err != nil {
 			return err
 		}
@@ -108,7 +105,7 @@ func (c *auditCheck) read(ctx context.Context) error {
 		if len(batch) > 0 {
 			continue
 		}
-		if end, err = c.s.reviews.AuditEnd(ctx, c.report.Project); err != nil || end <= c.chain.Last().Seq {
+		if end, err = c.s.store.AuditEnd(ctx, c.report.Project); err != nil || end <= c.chain.Last().Seq {
 			return err
 		}
 	}
@@ -126,7 +123,7 @@ func (c *auditCheck) anchored() error {
 
 // thread checks a thread's own chain, of which the project has the entries up to last.
 func (c *auditCheck) thread(ctx context.Context, id string, last AuditEntry) error {
-	list, err := c.s.reviews.ThreadAudit(ctx, id)
+	list, err := c.s.store.ThreadAudit(ctx, id)
 	if errors.Is(err, ErrNotFound) {
 		return c.removed(ctx, last)
 	}
@@ -157,7 +154,7 @@ func (c *auditCheck) thread(ctx context.Context, id string, last AuditEntry) err
 // removed accepts that a thread is gone if the chain has gone on since with its removal.
 func (c *auditCheck) removed(ctx context.Context, last AuditEntry) error {
 	for at := last.Seq; ; {
-		batch, err := c.s.reviews.ProjectAudit(ctx, c.report.Project, at, auditBatch)
+		batch, err := c.s.store.ProjectAudit(ctx, c.report.Project, at, auditBatch)
 		if err != nil {
 			return err
 		}

@@ -42,11 +42,8 @@ type AuditFound struct {
 }
 
 // SearchAudit lists sealed entries of a project's audit log. next is the cursor of what follows, 0 at the
-// end; a page may be short, or empty, before that. Errors: ErrNoReviews.
+// end; a page may be short, or empty, before that.
 func (s *Service) SearchAudit(ctx context.Context, q AuditQuery) (list []AuditFound, next int64, err error) {
-	if s.reviews == nil {
-		return nil, 0, ErrNoReviews
-	}
 	if q.Limit <= 0 {
 		q.Limit = defaultAuditPage
 	}
@@ -82,11 +79,8 @@ func (s *Service) SearchAudit(ctx context.Context, q AuditQuery) (list []AuditFo
 }
 
 // ExportAudit hands on each entry that the query selects, oldest first, up to the newest one at its start:
-// the same export again begins with the same. Limit and Cursor aren't looked at. Errors: ErrNoReviews, those of each.
+// the same export again begins with the same. Limit and Cursor aren't looked at. Errors: those of each.
 func (s *Service) ExportAudit(ctx context.Context, q AuditQuery, each func(AuditFound) error) error {
-	if s.reviews == nil {
-		return ErrNoReviews
-	}
 	end, err := s.sealedEnd(ctx, q.Project)
 	if err != nil {
 		return err
@@ -119,22 +113,22 @@ func (s *Service) ExportAudit(ctx context.Context, q AuditQuery, each func(Audit
 
 // sealedEnd seals what waits, so that a search finds what was just done, and tells the newest entry's Seq.
 func (s *Service) sealedEnd(ctx context.Context, project string) (int64, error) {
-	if _, err := s.reviews.SealAudit(ctx); err != nil {
+	if _, err := s.store.SealAudit(ctx); err != nil {
 		return 0, err
 	}
-	return s.reviews.AuditEnd(ctx, project)
+	return s.store.AuditEnd(ctx, project)
 }
 
 // auditBehind reads the n entries behind a Seq, in the query's order.
 func (s *Service) auditBehind(ctx context.Context, q AuditQuery, at int64, n int) ([]AuditEntry, error) {
 	if q.Oldest {
-		return s.reviews.ProjectAudit(ctx, q.Project, at, n)
+		return s.store.ProjectAudit(ctx, q.Project, at, n)
 	}
 	after := max(0, at-1-int64(n)) // Seq has no holes
 	if n = int(at - 1 - after); n <= 0 {
 		return nil, nil
 	}
-	batch, err := s.reviews.ProjectAudit(ctx, q.Project, after, n)
+	batch, err := s.store.ProjectAudit(ctx, q.Project, after, n)
 	slices.Reverse(batch)
 	return batch, err
 }

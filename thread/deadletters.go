@@ -10,12 +10,9 @@ import (
 const mostDead = 1000
 
 // DeadLetters lists a project's deliveries that are tried no more, the last that died first, at most limit of
-// the newest mostDead. Errors: ErrNoReviews.
+// the newest mostDead.
 func (s *Service) DeadLetters(ctx context.Context, project string, limit int) ([]Delivery, error) {
-	if s.reviews == nil {
-		return nil, ErrNoReviews
-	}
-	all, err := s.reviews.DeadDeliveries(ctx, mostDead)
+	all, err := s.store.DeadDeliveries(ctx, mostDead)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +32,7 @@ func (s *Service) DeadLetters(ctx context.Context, project string, limit int) ([
 	return list, nil
 }
 
-// RetryDeadLetter has a project's dead letter sent once more, at once. Errors: *NotFoundError of kind "delivery", ErrNoReviews.
+// RetryDeadLetter has a project's dead letter sent once more, at once. Errors: *NotFoundError of kind "delivery".
 func (s *Service) RetryDeadLetter(ctx context.Context, project, id string) (Delivery, error) {
 	dead, err := s.DeadLetters(ctx, project, mostDead)
 	if err != nil {

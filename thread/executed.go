@@ -10,9 +10,6 @@ import (
 // executed are the audit entries of the reviewed tool calls that have run since the parent of a checkpoint: that a
 // call was approved and that it ran are two entries.
 func (r *recorder) executed(cp, parent *agent.Checkpoint) []AuditBody {
-	if r.s.reviews == nil {
-		return nil
-	}
 	records, err := hitl.Records(cp, r.run.ThreadID)
 	if err != nil || len(records) == 0 {
 		return nil

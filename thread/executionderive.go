@@ -92,10 +92,7 @@ func (s *Service) readChain(ctx context.Context, first Run) (Execution, error) {
 	if len(e.Runs) == 0 || e.Runs[0].ID != first.ID {
 		return e, &NotFoundError{Kind: "execution", ID: first.ID}
 	}
-	if s.reviews == nil {
-		return e, nil
-	}
-	reviews, err := s.reviews.ThreadReviews(ctx, first.ThreadID)
+	reviews, err := s.store.ThreadReviews(ctx, first.ThreadID)
 	if err != nil {
 		return e, notFound(renamed(err, "thread"), "execution", first.ID)
 	}

@@ -25,11 +25,8 @@ type ExecutionFilter struct {
 }
 
 // Executions lists executions, newest first. next is the cursor of what follows, "" at the end; a page can be
-// shorter than its limit, or empty, although something follows. Errors: ErrNoReviews, *InvalidInputError.
+// shorter than its limit, or empty, although something follows. Errors: *InvalidInputError.
 func (s *Service) Executions(ctx context.Context, f ExecutionFilter) (list []Execution, next string, err error) {
-	if s.reviews == nil {
-		return nil, "", ErrNoReviews
-	}
 	if f.Project == "" {
 		f.Project = DefaultProject
 	}
@@ -44,7 +41,7 @@ func (s *Service) Executions(ctx context.Context, f ExecutionFilter) (list []Exe
 	}
 	q := ExecutionQuery{Project: f.Project, Before: f.Cursor, Limit: max(f.Limit, defaultExecutions)}
 	for scanned := 0; ; {
-		firsts, err := s.reviews.ListExecutions(ctx, q)
+		firsts, err := s.store.ListExecutions(ctx, q)
 		if errors.Is(err, ErrNotFound) {
 			return nil, "", &InvalidInputError{Path: []string{"cursor"}, Message: "the cursor isn't one of this list, or what it names is gone"}
 		}
@@ -133,7 +130,7 @@ func (s *Service) suspendedFirsts(ctx context.Context, f ExecutionFilter) ([]Run
 	seen := map[string]bool{}
 	q := ReviewQuery{Project: f.Project, Workspace: f.Workspace, Statuses: []ReviewStatus{ReviewPending, ReviewClaimed}, Limit: 200}
 	for {
-		list, next, err := s.reviews.SearchReviews(ctx, q)
+		list, next, err := s.store.SearchReviews(ctx, q)
 		if err != nil {
 			return nil, err
 		}

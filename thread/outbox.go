@@ -105,7 +105,7 @@ func (o *outbox) deliver(ctx context.Context, d Delivery) time.Duration {
 		err = o.s.store.FinishDelivery(ctx, d.ID)
 	case errors.Is(err, ErrMailRefused), d.Attempt+1 >= webhookTries:
 		o.s.log.Warn("webhook given up", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
-		err = o.bury(ctx, d, err)
+		err = o.s.store.FailDelivery(ctx, d.ID, err.Error())
 	default:
 		pause := min(firstRetry<<d.Attempt, longestRetry)
 		o.s.log.Info("webhook failed", "run", d.RunID, "attempt", d.Attempt+1, "retry_in", pause, "err", err)
@@ -118,14 +118,6 @@ func (o *outbox) deliver(ctx context.Context, d Delivery) time.Duration {
 		return firstRetry
 	}
 	return 0
-}
-
-// bury keeps a delivery that is tried no more as a dead letter, in stores that have those.
-func (o *outbox) bury(ctx context.Context, d Delivery, why error) error {
-	if o.s.reviews == nil {
-		return o.s.store.FinishDelivery(ctx, d.ID)
-	}
-	return o.s.reviews.FailDelivery(ctx, d.ID, why.Error())
 }
 
 // send makes the payload from the run as it ended, or the review as it is, and posts it.

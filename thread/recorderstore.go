@@ -42,7 +42,7 @@ func persistently(ctx context.Context, try func() error) error {
 
 // drafts makes the drafts of the questions that tasks ask.
 func (r *recorder) drafts(ctx context.Context, tasks []agent.TaskRecord) ([]ReviewDraft, error) {
-	if r.s.reviews == nil || !asks(tasks) {
+	if !asks(tasks) {
 		return nil, nil
 	}
 	r.encoding.Lock()

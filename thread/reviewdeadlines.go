@@ -35,9 +35,6 @@ func newDeadlines(s *Service) *deadlines {
 func (d *deadlines) wake() { signal(d.call) }
 
 func (d *deadlines) loop(ctx context.Context) {
-	if d.s.reviews == nil {
-		return
-	}
 	ctx = WithActor(ctx, Actor{Kind: "system", Via: "deadline"})
 	for ctx.Err() == nil {
 		d.s.sleepUnless(ctx, d.round(ctx), d.call)
@@ -47,7 +44,7 @@ func (d *deadlines) loop(ctx context.Context) {
 // round carries out what is due and returns when to look again.
 func (d *deadlines) round(ctx context.Context) time.Duration {
 	limit := deadlinesBatch + len(d.failed) // those that wait for another try don't hide the others
-	due, err := d.s.reviews.DueReviews(ctx, limit)
+	due, err := d.s.store.DueReviews(ctx, limit)
 	if err != nil {
 		d.s.complain(ctx, "look for due reviews", err)
 		return deadlineRetry
@@ -78,7 +75,7 @@ func (d *deadlines) round(ctx context.Context) time.Duration {
 	if done && len(due) == limit {
 		return 0
 	}
-	next, err := d.s.reviews.NextReviewDue(ctx)
+	next, err := d.s.store.NextReviewDue(ctx)
 	switch {
 	case err != nil:
 		d.s.complain(ctx, "look for the next deadline", err)
@@ -128,7 +125,7 @@ func (d *deadlines) escalate(ctx context.Context, r Review) error {
 }
 
 func (d *deadlines) change(ctx context.Context, c ReviewChange, r Review) error {
-	if _, err := d.s.reviews.ChangeReview(ctx, c); err != nil {
+	if _, err := d.s.store.ChangeReview(ctx, c); err != nil {
 		return err
 	}
 	d.s.reviewsChanged(r.Project)

@@ -35,7 +35,7 @@ type ReviewDecision struct {
 // DecideReview answers the question of a review, by the same fenced transition as every other resume. The
 // review is returned as it is then, also with an error that is about it. An equal decision of the same
 // principal is a repeat and gets the first run. Errors: those of StartRun; *NotFoundError, *DecisionError, *GenerationError,
-// *ReviewClosedError (superseded), *ReviewExpiredError, *ClaimedError, *MayNotDecideError, ErrNoReviews.
+// *ReviewClosedError (superseded), *ReviewExpiredError, *ClaimedError, *MayNotDecideError.
 func (s *Service) DecideReview(ctx context.Context, d ReviewDecision) (Started, Review, error) {
 	r, err := s.Review(ctx, d.ReviewID)
 	if err != nil {

@@ -1,14 +1,10 @@
 package thread
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 )
-
-// ErrNoReviews: the store keeps no reviews.
-var ErrNoReviews = errors.New("the store keeps no reviews")
 
 // ReviewClosedError says that a review can't be changed or decided any more. Review says how it ended.
 type ReviewClosedError struct{ Review Review }

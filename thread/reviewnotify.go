@@ -17,7 +17,7 @@ type Mailer interface {
 	SendMail(ctx context.Context, m Mail) error
 }
 
-// ErrMailRefused: no further attempt will succeed.
+// ErrMailRefused says that no further attempt will succeed.
 var ErrMailRefused = errors.New("the mail was refused for good")
 
 // Mail is an announcement as people read it.

@@ -10,7 +10,7 @@ import (
 // reviewed finds the reviews of the questions that are answered, and asks whether the actor may decide them. A
 // question without a review has nil. Errors: *MayNotDecideError.
 func (s *Service) reviewed(ctx context.Context, d *draft, answers []agent.Answer) ([]*Review, error) {
-	if s.reviews == nil || len(answers) == 0 {
+	if len(answers) == 0 {
 		return nil, nil
 	}
 	found := make([]*Review, len(answers))
@@ -35,7 +35,7 @@ func (s *Service) reviewOf(ctx context.Context, d *draft, interruptID string) (*
 		if q.ID != interruptID {
 			continue
 		}
-		r, err := s.reviews.GetReview(ctx, ReviewID(d.thread.ID, q.ID, q.Generation))
+		r, err := s.store.GetReview(ctx, ReviewID(d.thread.ID, q.ID, q.Generation))
 		if errors.Is(err, ErrNotFound) {
 			return nil, nil
 		}

@@ -17,7 +17,7 @@ const (
 
 // auditRefusal notes that a resume was refused, if it was for an open review.
 func (s *Service) auditRefusal(ctx context.Context, d *draft, refusal error) {
-	if s.reviews == nil || d.request.expired || refusalCode(refusal) == "" {
+	if d.request.expired || refusalCode(refusal) == "" {
 		return
 	}
 	ids := resumeIDs(d.command.Resume)
@@ -57,7 +57,7 @@ func (s *Service) auditRefused(ctx context.Context, r Review, answer json.RawMes
 		message = strings.ToValidUTF8(message[:longestRefusal], "") + "…"
 	}
 	body.Detail = encodeJSON(map[string]string{"message": message})
-	if err := s.reviews.AppendAudit(ctx, r.Project, r.ThreadID, body); err != nil {
+	if err := s.store.AppendAudit(ctx, r.Project, r.ThreadID, body); err != nil {
 		s.complain(ctx, "audit a refused answer", err)
 	}
 }

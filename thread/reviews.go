@@ -7,35 +7,26 @@ import (
 	"github.com/parley-dev/parley/agent"
 )
 
-// Review finds a review by any id that it ever had. Errors: *NotFoundError, ErrNoReviews.
+// Review finds a review by any id that it ever had. Errors: *NotFoundError.
 func (s *Service) Review(ctx context.Context, id string) (Review, error) {
-	if s.reviews == nil {
-		return Review{}, ErrNoReviews
-	}
-	r, err := s.reviews.GetReview(ctx, id)
+	r, err := s.store.GetReview(ctx, id)
 	return r, notFound(err, "review", id)
 }
 
 // SearchReviews lists reviews: open ones oldest first, others newest first. next is the cursor of what
-// follows, "" at the end. Errors: ErrNoReviews, *InvalidInputError for a cursor of another list.
+// follows, "" at the end. Errors: *InvalidInputError for a cursor of another list.
 func (s *Service) SearchReviews(ctx context.Context, q ReviewQuery) (list []Review, next string, err error) {
-	if s.reviews == nil {
-		return nil, "", ErrNoReviews
-	}
-	return s.reviews.SearchReviews(ctx, q)
+	return s.store.SearchReviews(ctx, q)
 }
 
-// ThreadReviews lists a thread's reviews, oldest first, ended ones, too. Errors: *NotFoundError, ErrNoReviews.
+// ThreadReviews lists a thread's reviews, oldest first, ended ones, too. Errors: *NotFoundError.
 func (s *Service) ThreadReviews(ctx context.Context, threadID string) ([]Review, error) {
-	if s.reviews == nil {
-		return nil, ErrNoReviews
-	}
-	list, err := s.reviews.ThreadReviews(ctx, threadID)
+	list, err := s.store.ThreadReviews(ctx, threadID)
 	return list, notFound(err, "thread", threadID)
 }
 
-// ReviewStore gives access to what is stored of reviews, audit, keys and executions; nil when the store keeps none.
-func (s *Service) ReviewStore() ReviewStore { return s.reviews }
+// ReviewStore gives access to what is stored of reviews, audit, keys and executions.
+func (s *Service) ReviewStore() ReviewStore { return s.store }
 
 // SuspendContext is what a reviewer is shown of a review: why the run waits, and the context, an object
 // with allowed_decisions where a flat decision has a choice (spec/executions.md 3).
@@ -73,7 +64,7 @@ func suspendContext(r Review) (reason string, suspended json.RawMessage) {
 }
 
 // snake writes the calls under review as Python's libraries do.
-func (q *shown) snake() (actions, configs json.RawMessage) {
+func (s *shown) snake() (actions, configs json.RawMessage) {
 	type action struct {
 		Name        string          `json:"name"`
 		Args        json.RawMessage `json:"args"`
@@ -84,8 +75,8 @@ func (q *shown) snake() (actions, configs json.RawMessage) {
 		Name    string   `json:"action_name"`
 		Allowed []string `json:"allowed_decisions"`
 	}
-	as, cs := make([]action, len(q.calls)), make([]config, len(q.calls))
-	for i, c := range q.calls {
+	as, cs := make([]action, len(s.calls)), make([]config, len(s.calls))
+	for i, c := range s.calls {
 		args := c.Args
 		if len(args) == 0 {
 			args = json.RawMessage("null")
@@ -131,9 +122,6 @@ func (s *Service) answered(run Run) {
 
 // dropped acts on questions of a thread that were dropped by something else than a run.
 func (s *Service) dropped(ctx context.Context, threadID string) {
-	if s.reviews == nil {
-		return
-	}
 	newest, err := s.store.NewestRun(ctx, threadID)
 	if err != nil {
 		return // it's a hint

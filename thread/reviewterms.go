@@ -135,7 +135,7 @@ func (s *Service) changeReview(ctx context.Context, id string, deciding bool, ch
 		case err != nil:
 			return Review{}, err
 		}
-		changed, err := s.reviews.ChangeReview(ctx, c)
+		changed, err := s.store.ChangeReview(ctx, c)
 		if err == nil {
 			s.reviewsChanged(r.Project)
 			s.outbox.wakeFor(r)

@@ -107,8 +107,7 @@ type Service struct {
 	loops   loops
 	outbox  *outbox
 	crons   *crons
-	// reviews is the part of the store that keeps reviews; nil when it keeps none. deadlines watches those of reviews.
-	reviews   ReviewStore
+	// deadlines watches those of reviews.
 	deadlines *deadlines
 	shared    Subscription // nil unless other processes work on the store, too
 	// admission guards resumes of one thread against each other within this process.
@@ -145,7 +144,6 @@ func NewService(o Options) (*Service, error) {
 	s.pool = newPool(s)
 	s.outbox = newOutbox(s)
 	s.crons = newCrons(s)
-	s.reviews, _ = o.Store.(ReviewStore)
 	s.deadlines = newDeadlines(s)
 	s.subscribe()
 	return s, nil

@@ -31,6 +31,7 @@ type Store interface {
 	ItemStore
 	Crons
 	Outbox
+	ReviewStore
 	// Close waits for transitions under way and releases the store.
 	Close() error
 }

@@ -49,8 +49,6 @@ func Of(err error) *Error {
 		return away(CodeUnconfirmed, "The request was carried out, but isn't as durable yet as it has to be; repeat it for its result.")
 	case errors.Is(err, thread.ErrUnavailable):
 		return away(CodeUnavailable, "The data can't be reached; try again.")
-	case errors.Is(err, thread.ErrNoReviews):
-		return New(http.StatusNotImplemented, "NO_REVIEWS", "The server's store keeps no reviews.")
 	case errors.Is(err, context.Canceled):
 		return New(statusGone, "CLIENT_GONE", "The client left.")
 	}

@@ -12,14 +12,10 @@ import (
 // crashProject is the project of the victim's reviews.
 const crashProject = "crash"
 
-// auditOf is the verified chain of a thread; ok is false when the store keeps none.
-func auditOf(e *env, threadID string) (bodies []thread.AuditBody, ok bool) {
+// auditOf is the verified chain of a thread.
+func auditOf(e *env, threadID string) (bodies []thread.AuditBody) {
 	e.Helper()
-	s, ok := e.Store.(thread.ReviewStore)
-	if !ok {
-		return nil, false
-	}
-	list, err := s.ThreadAudit(e.ctx, threadID)
+	list, err := e.ThreadAudit(e.ctx, threadID)
 	require.NoError(e, err)
 	require.NoError(e, thread.VerifyThreadAudit(list))
 	for _, en := range list {
@@ -27,17 +23,17 @@ func auditOf(e *env, threadID string) (bodies []thread.AuditBody, ok bool) {
 		require.NoError(e, json.Unmarshal(en.Body, &b))
 		bodies = append(bodies, b)
 	}
-	return bodies, true
+	return bodies
 }
 
 // reviewParts tells whether the review that a commit requested, and its audit entries, are there.
 func reviewParts(e *env, w *entryOf, parts map[string]bool) {
 	e.Helper()
-	bodies, ok := auditOf(e, w.Thread)
-	if !ok || w.Interrupt == "" {
+	bodies := auditOf(e, w.Thread)
+	if w.Interrupt == "" {
 		return
 	}
-	reviews, err := e.Store.(thread.ReviewStore).ThreadReviews(e.ctx, w.Thread)
+	reviews, err := e.ThreadReviews(e.ctx, w.Thread)
 	require.NoError(e, err)
 	parts["review"] = len(reviews) == 1 && reviews[0].InterruptID == w.Interrupt
 	requested, executed := 0, 0
@@ -56,11 +52,8 @@ func reviewParts(e *env, w *entryOf, parts map[string]bool) {
 // checkDecided requires that the review of an answered question was decided by its run, and audited so once.
 func checkDecided(e *env, threadID, interruptID, runID string) {
 	e.Helper()
-	bodies, ok := auditOf(e, threadID)
-	if !ok {
-		return
-	}
-	reviews, err := e.Store.(thread.ReviewStore).ThreadReviews(e.ctx, threadID)
+	bodies := auditOf(e, threadID)
+	reviews, err := e.ThreadReviews(e.ctx, threadID)
 	require.NoError(e, err)
 	require.Len(e, reviews, 1)
 	require.Equal(e, interruptID, reviews[0].InterruptID)
@@ -79,11 +72,7 @@ func checkDecided(e *env, threadID, interruptID, runID string) {
 // checkReviews requires that a review is open as long as its question is.
 func checkReviews(e *env, threadID string) {
 	e.Helper()
-	s, ok := e.Store.(thread.ReviewStore)
-	if !ok {
-		return
-	}
-	reviews, err := s.ThreadReviews(e.ctx, threadID)
+	reviews, err := e.ThreadReviews(e.ctx, threadID)
 	require.NoError(e, err)
 	open := []string{}
 	for _, r := range reviews {
@@ -98,19 +87,15 @@ func checkReviews(e *env, threadID string) {
 // before the kill.
 func (l *ledger) checkAudit(e *env) {
 	e.Helper()
-	s, ok := e.Store.(thread.ReviewStore)
-	if !ok {
-		return
-	}
 	require.Eventually(e, func() bool {
-		_, err := s.SealAudit(e.ctx)
+		_, err := e.SealAudit(e.ctx)
 		require.NoError(e, err)
-		left, err := s.Unsealed(e.ctx, time.Now().Add(time.Hour), 1)
+		left, err := e.Unsealed(e.ctx, time.Now().Add(time.Hour), 1)
 		require.NoError(e, err)
 		return len(left) == 0
 	}, patience, lookEach)
 	for {
-		page, err := s.ProjectAudit(e.ctx, crashProject, l.audit.Last().Seq, 100)
+		page, err := e.ProjectAudit(e.ctx, crashProject, l.audit.Last().Seq, 100)
 		require.NoError(e, err)
 		for _, en := range page {
 			require.NoError(e, l.audit.Add(en))
@@ -119,7 +104,7 @@ func (l *ledger) checkAudit(e *env) {
 			break
 		}
 	}
-	end, err := s.AuditEnd(e.ctx, crashProject)
+	end, err := e.AuditEnd(e.ctx, crashProject)
 	require.NoError(e, err)
 	require.Equal(e, l.audit.Last().Seq, end)
 }

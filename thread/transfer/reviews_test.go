@@ -19,16 +19,11 @@ import (
 type reviewed struct {
 	t *testing.T
 	thread.Store
-	thread.ReviewStore
 }
 
 func reviewStore(t *testing.T, s thread.Store) reviewed {
 	t.Helper()
-	rs, ok := s.(thread.ReviewStore)
-	if !ok {
-		t.Skip("the store keeps no reviews")
-	}
-	return reviewed{t: t, Store: s, ReviewStore: rs}
+	return reviewed{t: t, Store: s}
 }
 
 func as(t *testing.T, principal string) context.Context {
@@ -260,15 +255,6 @@ func TestReviewsMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := places(t)
-			for _, place := range p {
-				s, err := place.open(t, false)
-				require.NoError(t, err)
-				_, ok := s.(thread.ReviewStore)
-				require.NoError(t, s.Close())
-				if !ok {
-					t.Skipf("%s keeps no reviews", place.name)
-				}
-			}
 			s, err := p[0].open(t, false)
 			require.NoError(t, err)
 			threads, question := reviewStore(t, s).fill()

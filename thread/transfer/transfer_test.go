@@ -79,8 +79,7 @@ func (w *world) fill() (made ids) {
 		require.NoError(w.store.PutItem(ctx, it, ttl))
 	}
 
-	keys := w.store.(thread.ReviewStore)
-	require.NoError(keys.CreateKey(ctx, thread.Key{ID: "k", Name: "<key>", Hash: "ff", Roles: []string{"viewer"}}, thread.AuditBody{}))
+	require.NoError(w.store.CreateKey(ctx, thread.Key{ID: "k", Name: "<key>", Hash: "ff", Roles: []string{"viewer"}}, thread.AuditBody{}))
 	removed := w.thread() // of which the audit log still tells
 	w.ends(w.start(removed, "ask"))
 	require.NoError(w.svc.DeleteThread(ctx, removed))
