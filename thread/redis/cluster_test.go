@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	rds "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/parley-dev/parley/thread"
@@ -66,4 +67,39 @@ func TestClusterFailsOver(t *testing.T) {
 		l.until(t, "the subscription goes on", func() bool { return l.last(lease.ThreadID) == last })
 	}
 	require.Less(t, time.Since(dead), 45*time.Second, "the client's own interval is a minute")
+}
+
+// TestMovingSlotIsAway: while a slot is on its way to another master, requests for it
+// are told to come again, whichever way the client is sent.
+func TestMovingSlotIsAway(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a cluster of three masters")
+	}
+	c := redistest.StartCluster(t, 3, 0)
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: c.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	id := newID()
+	var owner, other *rds.Client
+	var slot int64
+	for _, n := range c.Nodes {
+		node := rds.NewClient(&rds.Options{Addr: n.Addr(), DisableIdentity: true})
+		defer node.Close()
+		slot, err = node.ClusterKeySlot(t.Context(), "{"+id+"}").Result()
+		require.NoError(t, err)
+		if node.Get(t.Context(), "{"+id+"}").Err() == rds.Nil { //nolint:errorlint // others say MOVED
+			owner = node
+		} else {
+			other = node
+		}
+	}
+	to, err := other.ClusterMyID(t.Context()).Result()
+	require.NoError(t, err)
+	require.NoError(t, owner.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "MIGRATING", to).Err())
+	_, err = s.AdmitRun(t.Context(), admission(id))
+	require.ErrorIs(t, err, thread.ErrUnavailable, "the other one doesn't know of it yet")
+	require.NoError(t, owner.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "STABLE").Err())
+	_, err = s.AdmitRun(t.Context(), admission(id))
+	require.NoError(t, err)
 }

@@ -21,8 +21,9 @@ const (
 	outagePause = 200 * time.Millisecond
 )
 
-// refusals are errors by which a server says that it takes nothing at present.
-var refusals = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "OOM", "MISCONF", "NOREPLICAS", "UNBLOCKED"}
+// refusals are errors by which a server says that it takes nothing at present. The
+// client follows a slot that moves, but not for ever: ASK and MOVED are what it then returns.
+var refusals = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "ASK", "MOVED", "OOM", "MISCONF", "NOREPLICAS", "UNBLOCKED"}
 
 // unavailable marks an error that says that the server is away; others pass.
 func unavailable(err error) error {
