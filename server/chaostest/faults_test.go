@@ -10,6 +10,8 @@ import (
 	"time"
 
 	rds "github.com/redis/go-redis/v9"
+
+	"github.com/parley-dev/parley/thread/redis/redistest"
 )
 
 // struck is a fault as it went.
@@ -147,6 +149,9 @@ func (w *world) failOver(ctx context.Context, f fault) {
 	} else {
 		w.must(old.Process().Signal(syscall.SIGSTOP))
 	}
+	sentinels := rds.NewSentinelClient(&rds.Options{Addr: g.Sentinel, DisableIdentity: true})
+	defer sentinels.Close() //nolint:errcheck // nothing is lost with it
+	w.must(sentinels.Failover(ctx, redistest.MasterName).Err())
 	promoted := eventually(patience, func() bool {
 		now, err := g.Current(ctx)
 		return err == nil && now != before

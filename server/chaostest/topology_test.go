@@ -19,8 +19,9 @@ const (
 	cluster    = "cluster"
 )
 
-// downAfter is how long a master may be away until Sentinel promotes its replica.
-const downAfter = 300 * time.Millisecond
+// downAfter is how long a master may be away until Sentinel promotes its replica of
+// its own accord: long, so that on a busy machine it does so only when it is told to.
+const downAfter = 30 * time.Second
 
 // topology is the Redis of a seed.
 type topology struct {
