@@ -133,6 +133,7 @@ type serveCommand struct {
 	Ephemeral bool    `help:"Keep everything in memory; nothing survives the end." env:"PARLEY_EPHEMERAL"`
 	redisFlags
 	identityFlags
+	announceFlags
 	Agents []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
 	Config string   `help:"File of agents to serve (YAML); it is read again when it changes." env:"PARLEY_CONFIG" placeholder:"FILE"`
 	MCP    bool     `name:"mcp" help:"Offer the agents to MCP hosts, too, at /mcp." env:"PARLEY_MCP"`
@@ -186,6 +187,7 @@ func (cmd serveCommand) options(env *environment) (Options, error) {
 	if err := cmd.identityFlags.apply(&o); err != nil {
 		return o, err
 	}
+	cmd.announceFlags.apply(&o)
 	if cmd.Drain != nil {
 		o.DrainDelay = *cmd.Drain
 	}

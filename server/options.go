@@ -98,6 +98,8 @@ type Options struct {
 	// text. Paths of the server's own routes are always allowed. Default: every
 	// address is, private ones included.
 	WebhookAllow func(url string) error
+	// Announce says who is told of reviews. Default: nobody.
+	Announce Announce
 
 	// ShutdownGrace is how long Main lets running supersteps finish after a
 	// signal; then other workers, or the next start, take their runs over. Default: 5 s.

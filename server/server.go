@@ -99,12 +99,15 @@ func New(o Options) (*Server, error) {
 	s.runs = feeds.New(feeds.Options{})
 	s.runs.Create(feeds.DefaultProject)
 	s.reviewFeed = feeds.New(feeds.Options{})
-	s.svc, err = thread.NewService(thread.Options{
+	serviceOptions := thread.Options{
 		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Clock: o.Clock, Workers: o.Workers, Lease: o.Lease,
 		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
 		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret, WebhookAllow: o.WebhookAllow,
 		MayDecide: auth.DecisionRules{SelfApproval: o.Identity.SelfApproval}.MayDecide,
-	})
+	}
+	if err = o.Announce.announce(&serviceOptions); err == nil {
+		s.svc, err = thread.NewService(serviceOptions)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.reviewFeed.Close(context.Background()), s.store.Close())
 	}
