@@ -48,6 +48,7 @@ type runState struct {
 	taskMetadata []byte
 	open         map[string]*openMessage // messages under way, by id
 	asked        map[string]bool         // questions that were shown
+	answered     bool                    // it was shown what the run answers
 }
 
 // New returns a projection that makes the frames of every channel.
@@ -181,6 +182,10 @@ func (p *Projection) event(e agent.Event, state *agent.State) {
 // answered tells, right behind running, which questions the run answers
 // (spec/streaming-protocol.md 3.8).
 func (p *Projection) answered(a agent.Answered) {
+	if p.run.answered {
+		return // a recovered run says it once more
+	}
+	p.run.answered = true
 	p.synthetic(p.run.id)
 	if !p.begin(Input, "input.answered", "", 40*len(a.InterruptIDs)+32) {
 		return

@@ -190,12 +190,15 @@ func TestRecoveredRun(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, protocol.Options{})
 	s.emit(agent.RunStarted, "", agent.RunStart{GraphID: "g", Attempt: 1})
+	require.NotEmpty(t, s.emit(agent.InputAnswered, "", agent.Answered{InterruptIDs: []string{"h"}}))
 	require.NotEmpty(t, s.emit(agent.InterruptRaised, "", agent.InterruptInfo{ID: "i"}))
 	require.Empty(t, s.emit(agent.RunStarted, "", agent.RunStart{GraphID: "g", Attempt: 2}))
+	require.Empty(t, s.emit(agent.InputAnswered, "", agent.Answered{InterruptIDs: []string{"h"}}))
 	require.Empty(t, s.emit(agent.InterruptRaised, "", agent.InterruptInfo{ID: "i"}))
 	s.emit(agent.RunFinished, "", agent.RunFinish{Status: "success"})
 	s.run = "next"
 	require.NotEmpty(t, s.emit(agent.RunStarted, "", agent.RunStart{GraphID: "g", Attempt: 1}))
+	require.NotEmpty(t, s.emit(agent.InputAnswered, "", agent.Answered{InterruptIDs: []string{"i"}}), "once in each run")
 	require.NotEmpty(t, s.emit(agent.InterruptRaised, "", agent.InterruptInfo{ID: "i"}), "once in each run")
 }
 
