@@ -51,7 +51,8 @@ func (s *Store) derive(ctx context.Context, w row, d derived) error {
 	for _, p := range w.changed {
 		args = p.args(args)
 	}
-	r := s.eval(context.WithoutCancel(ctx), "derive", s.keys.shard(s.keys.shardOf(w.id)), args...)
+	ctx = context.WithoutCancel(ctx)
+	r := s.eval(ctx, "derive", s.keys.shard(s.keys.shardOf(w.id)), args...)
 	if r.err != nil {
 		return r.err
 	}

@@ -17,6 +17,25 @@
 // An entry of a queue may be too early, which costs a look at the thread, but
 // never too late. An index entry says where to look, the thread itself what is so.
 //
+// # Reviews and audit
+//
+// Reviews lie beside the questions of their thread, and the thread's audit chain with
+// them: the script that changes a review writes its entry. Go makes the bodies of entries
+// and their hashes, in the canonical form of thread.AuditBody, so that scripts hash no more
+// than the link; only the small bodies of reviews that a transition supersedes or reopens,
+// which nobody knows before, are put together there, of pieces in that form. What Go made
+// is for the version of the review that it read: if that has changed, it is made anew.
+//
+// The chains of projects lie in one slot. A thread with entries that stand in none is listed
+// in its shard; the process that made the transition seals them right behind it, in the
+// background, else the sweeper, or whoever calls SealAudit. An entry is sealed once: the
+// slot remembers of each thread's chain, named by its first hash, how far it has come.
+// A thread that is deleted is gone at once, but its chain stays until it is sealed.
+//
+// Reviews and webhooks that nobody tries any more are parts of a thread, of which there may
+// be many: each has a version of its own, so that a transition writes what is derived from
+// those that it changes only (parts.go).
+//
 // # The log
 //
 // A thread's log is a stream whose ids are the first positions of its batches;

@@ -11,7 +11,7 @@ import (
 )
 
 // Durability says what an acknowledged decision survives (decisions 18): a run
-// that was admitted, an answer, the end of a run, an edit.
+// that was admitted, an answer, a question with a review, the end of a run, an edit, an audit entry.
 type Durability string
 
 // The levels of durability.

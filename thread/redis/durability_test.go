@@ -106,7 +106,25 @@ func TestReplicatedWaitsForReplicas(t *testing.T) {
 		require.NoError(t, err)
 	})
 	require.Equal(t, "evalsha step, wait 1", trips[0], "what is to be done at most once mustn't be done again after a fail-over")
-	_, err = s.Commit(t.Context(), *out.Lease, finish(superstep(*out.Lease, 2)))
+	asks := review(superstep(*out.Lease, 2), "i")
+	trips = w.during(func() {
+		_, err := s.Commit(t.Context(), *out.Lease, asks)
+		require.NoError(t, err)
+	})
+	require.Contains(t, trips, "evalsha commit, wait 1", "a question with a review")
+	trips = w.during(func() {
+		r, err := s.GetReview(t.Context(), thread.ReviewID(out.Lease.ThreadID, "i", 1))
+		require.NoError(t, err)
+		_, err = s.ChangeReview(t.Context(), thread.ReviewChange{ThreadID: r.ThreadID, InterruptID: "i", Version: r.Version, Terms: r.ReviewTerms,
+			Audit: thread.AuditBody{Action: thread.AuditExtended}})
+		require.NoError(t, err)
+		require.NoError(t, s.AppendAudit(t.Context(), "p", r.ThreadID, thread.AuditBody{Action: thread.AuditRefused}))
+		require.NoError(t, s.AppendAudit(t.Context(), "p", "", thread.AuditBody{Action: thread.AuditPolicy}))
+	})
+	for _, script := range []string{"review", "note", "seal"} {
+		require.Contains(t, trips, "evalsha "+script+", wait 1", "the audit log")
+	}
+	_, err = s.Commit(t.Context(), *out.Lease, finish(superstep(*out.Lease, 3)))
 	require.NoError(t, err)
 }
 

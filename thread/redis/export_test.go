@@ -1,6 +1,9 @@
 package redis
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // ScriptName names the script with that hash; "" for none.
 func ScriptName(hash string) string {
@@ -30,6 +33,21 @@ func (s *Store) AuditAll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// LuaSHA256 is a script that hashes its arguments.
+func LuaSHA256() string {
+	var b strings.Builder
+	if err := include(&b, "scripts/lib/sha256.lua", map[string]bool{}); err != nil {
+		panic(err)
+	}
+	return b.String() + "\nlocal out = {}\nfor i, text in ipairs(ARGV) do out[i] = sha256(text) end\nreturn out"
+}
+
+// PartKeys are the keys of the shard of a thread that hold its entries and parts.
+func (s *Store) PartKeys(id string) []string {
+	all := s.keys.shard(s.keys.shardOf(id))
+	return append([]string{s.keys.entries(s.keys.shardOf(id))}, all[len(all)-4:]...)
 }
 
 // IndexKey is the index of the shard of a thread.
