@@ -37,29 +37,40 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestREADME runs the README's transcript against the server as a user builds it.
-func TestREADME(t *testing.T) {
-	for _, tool := range []string{"bash", "curl"} {
+// documents are those whose transcripts are run, each against a server of its own, as a user builds it.
+var documents = []string{"README.md", "docs/cli.md"}
+
+func TestTranscripts(t *testing.T) {
+	for _, tool := range []string{"bash", "curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("install %s to check the README's transcript", tool)
+			t.Skipf("install %s to check the transcripts", tool)
 		}
 	}
-	document, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	require.NoError(t, err)
-	steps := transcript.Parse(string(document))
-	require.NotEmpty(t, steps, "the README shows a transcript")
-
 	binary := filepath.Join(t.TempDir(), "parley")
 	build := exec.Command("go", "build", "-trimpath", "-o", binary, "./cmd/parley") // flags of the Makefile, which have all compiled
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Dir = filepath.Join("..", "..")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
+	for _, name := range documents {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, name, binary)
+		})
+	}
+}
 
+// play runs a document's transcript.
+func play(t *testing.T, name, binary string) {
+	document, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
+	require.NoError(t, err)
+	steps := transcript.Parse(string(document))
+	require.NotEmpty(t, steps, "it shows a transcript")
 	s := &server{binary: binary, data: t.TempDir()}
 	s.start(t)
 	t.Cleanup(s.kill)
-	sh := newShell(t)
+	environment := append(os.Environ(), "PARLEY_BASE_URL=http://"+s.address, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+	sh := newShell(t, environment)
 	for _, step := range steps {
 		if step.Restart {
 			s.kill()
@@ -69,10 +80,16 @@ func TestREADME(t *testing.T) {
 		if strings.Contains(step.Command, "parley serve") {
 			continue // the server that this test runs
 		}
-		got := sh.run(t, strings.ReplaceAll(step.Command, "localhost:2024", s.address))
+		command := strings.ReplaceAll(step.Command, "localhost:2024", s.address)
+		got := ""
+		if answers := typed(step.Output); len(answers) > 0 {
+			got = converse(t, sh.dir, environment, command, answers)
+		} else {
+			got = sh.run(t, command)
+		}
 		got = strings.ReplaceAll(got, s.address, "localhost:2024")
 		if !transcript.Match(step.Output, got) {
-			t.Fatalf("README.md:%d: $ %s\nwant:\n%s\ngot:\n%s", step.Line, step.Command, strings.Join(step.Output, "\n"), got)
+			t.Fatalf("%s:%d: $ %s\nwant:\n%s\ngot:\n%s", name, step.Line, step.Command, strings.Join(step.Output, "\n"), got)
 		}
 	}
 }
@@ -121,15 +138,16 @@ func (s *server) kill() {
 
 // shell is one bash in which the commands of a transcript share their variables.
 type shell struct {
+	dir  string
 	in   io.Writer
 	out  *bufio.Reader
 	stop func()
 }
 
-func newShell(t *testing.T) *shell {
+func newShell(t *testing.T, environment []string) *shell {
 	t.Helper()
 	bash := exec.Command("bash", "--norc", "--noprofile")
-	bash.Dir = t.TempDir()
+	bash.Dir, bash.Env = t.TempDir(), environment
 	in, err := bash.StdinPipe()
 	require.NoError(t, err)
 	out, err := bash.StdoutPipe()
@@ -140,7 +158,7 @@ func newShell(t *testing.T) *shell {
 		_ = in.Close()
 		_ = bash.Wait()
 	})
-	return &shell{in: in, out: bufio.NewReader(out), stop: func() { _ = bash.Process.Kill() }}
+	return &shell{dir: bash.Dir, in: in, out: bufio.NewReader(out), stop: func() { _ = bash.Process.Kill() }}
 }
 
 // run runs a command to its end and returns what it printed.

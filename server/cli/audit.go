@@ -168,7 +168,7 @@ func (cmd *verifyAudit) Run(s *Streams) error {
 	if cmd.JSON {
 		return nil
 	}
-	text := fmt.Sprintf("The audit log is whole: %d entries, %d threads.\n", found.Entries, found.Threads)
+	text := fmt.Sprintf("The audit log is whole: %d entries of %d threads.\n", found.Entries, found.Threads)
 	if found.Last != nil {
 		text += fmt.Sprintf("Keep this, to check later that nothing was taken away: --seq %d --seal %s\n", found.Last.Seq, found.Last.Seal)
 	}
