@@ -50,6 +50,9 @@ func bearer(text string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + text}
 }
 
+// in is the client of a subtest.
+func (c *client) in(t *testing.T) *client { return &client{t, c.url, c.headers} }
+
 // asks creates a thread whose run has stopped at a question of an agent, and returns the interrupt's id.
 func asks(c *client, agent string) (threadID, interruptID string) {
 	c.t.Helper()
