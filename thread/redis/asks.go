@@ -167,7 +167,7 @@ func (s *Store) commitReviewed(ctx context.Context, l thread.Lease, c thread.Com
 		}
 		r = s.persist(ctx, func() reply { return s.confirmed(ctx, "commit", keys, all...) })
 		if r.err != nil {
-			return r, mark, nil // the outcome is unknown: the mark stays
+			return r, mark, r.err // the outcome is unknown: the mark stays
 		}
 		if r.list[0] != "MISFIT" {
 			if r.list[0] != "OK" && r.list[0] != "REPEAT" {

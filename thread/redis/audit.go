@@ -31,6 +31,7 @@ func (s *Store) AppendAudit(ctx context.Context, project, threadID string, body 
 type chainPart struct {
 	project string
 	first   string // hash of the first entry of all, which names the chain
+	sealed  int64  // how many are, as the thread has it
 	entries []thread.AuditEntry
 }
 
@@ -39,7 +40,7 @@ func takeChain(threadID string, r *reply) (c chainPart, err error) {
 	if r.status() == "GONE" {
 		return c, noThread(threadID)
 	}
-	c.project, c.first = r.text(), r.text()
+	c.project, c.first, c.sealed = r.text(), r.text(), r.int()
 	for r.more() {
 		in := r.inner()
 		c.entries = append(c.entries, thread.AuditEntry{Project: c.project, ThreadID: threadID, ThreadSeq: in.int(), At: timeOf(in.int()),

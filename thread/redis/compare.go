@@ -53,7 +53,11 @@ func (c *comparer) compareEntries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var chained []string
 	for i, w := range rows {
+		if w != nil && w.parts != 0 {
+			chained = append(chained, ids[i])
+		}
 		if w != nil && strings.HasPrefix(versions[ids[i]], fmt.Sprintf("%d %d ", w.version, w.parts)) {
 			continue
 		}
@@ -62,7 +66,7 @@ func (c *comparer) compareEntries(ctx context.Context) error {
 		}
 	}
 	c.entries = cursor
-	return nil
+	return c.s.sealLost(ctx, chained)
 }
 
 // compareRuns frees run ids that their thread doesn't have, if it had none a round before either.

@@ -220,6 +220,36 @@ func TestSealingCutOff(t *testing.T) {
 	}
 }
 
+// TestLostSealsAreMadeAgain: after a fail-over the projects' slot may have lost what threads take for sealed.
+func TestLostSealsAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, slow)
+	first, second := b.asked(t, "i"), b.asked(t, "i")
+	require.Len(t, b.project(t, "p"), 2)
+	audit := b.prefix + "{projects}:"
+	dumps := map[string]string{}
+	for _, key := range []string{"ends", "sealed", "audit:p"} {
+		dumps[key] = b.client.Dump(b.ctx, audit+key).Val()
+	}
+	for _, l := range []thread.Lease{first, first, second} {
+		require.NoError(t, b.AppendAudit(b.ctx, "p", l.ThreadID, thread.AuditBody{Action: thread.AuditRefused}))
+	}
+	require.Len(t, b.project(t, "p"), 5)
+	for key, dump := range dumps {
+		require.NoError(t, b.client.RestoreReplace(b.ctx, audit+key, 0, dump).Err())
+	}
+	require.NoError(t, b.AppendAudit(b.ctx, "p", first.ThreadID, thread.AuditBody{Action: thread.AuditRefused}))
+	require.Len(t, b.project(t, "p"), 5, "the next entry of a thread brings those before it")
+	require.NoError(t, b.AuditAll(b.ctx))
+	require.Len(t, b.project(t, "p"), 6)
+	for _, l := range []thread.Lease{first, second} {
+		chain, err := b.ThreadAudit(b.ctx, l.ThreadID)
+		require.NoError(t, err)
+		require.NoError(t, thread.VerifyThreadAudit(chain))
+		require.NotZero(t, chain[len(chain)-1].Seq)
+	}
+}
+
 // TestDeletionOfAReviewedThreadCutOff: it is gone at once, and its audit is complete whenever the rest follows.
 func TestDeletionOfAReviewedThreadCutOff(t *testing.T) {
 	t.Parallel()

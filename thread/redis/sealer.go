@@ -123,6 +123,10 @@ func (s *Store) sealChains(ctx context.Context, ids []string) (n int, err error)
 	for i, id := range ids {
 		work[i] = &sealWork{s: s, id: id}
 	}
+	return s.sealAll(ctx, work)
+}
+
+func (s *Store) sealAll(ctx context.Context, work []*sealWork) (n int, err error) {
 	for len(work) > 0 && err == nil {
 		var sealed int
 		sealed, err = s.sealRound(ctx, work)
@@ -130,6 +134,48 @@ func (s *Store) sealChains(ctx context.Context, ids []string) (n int, err error)
 		work = slices.DeleteFunc(work, func(w *sealWork) bool { return !w.more })
 	}
 	return n, err
+}
+
+// sealLost seals once more what the threads take for sealed, but the projects' chains have lost
+// in a fail-over.
+func (s *Store) sealLost(ctx context.Context, ids []string) error {
+	reads := make([]*call, len(ids))
+	for i, id := range ids {
+		reads[i] = &call{script: "chain", keys: s.keys.thread(id), args: []any{"from", 0, 0}}
+	}
+	if err := s.evalAll(ctx, reads...); err != nil {
+		return err
+	}
+	var chains []chainPart
+	var names, owners []string
+	for i, id := range ids {
+		c, err := takeChain(id, &reads[i].reply)
+		if err != nil && !isNotFound(err) {
+			return err
+		}
+		if c.sealed > 0 {
+			chains, names, owners = append(chains, c), append(names, c.first), append(owners, id)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	known, err := s.client.HMGet(ctx, s.keys.projects()[1], names...).Result()
+	if err != nil {
+		return unavailable(err)
+	}
+	var lost []*sealWork
+	for i, v := range known {
+		text, _ := v.(string)
+		if have := (headFields{"": text}).int(""); have < chains[i].sealed {
+			lost = append(lost, &sealWork{s: s, id: owners[i], from: have + 1})
+		}
+	}
+	n, err := s.sealAll(ctx, lost)
+	if n > 0 {
+		s.log.Warn("audit entries that were lost are sealed again", "threads", len(lost), "entries", n)
+	}
+	return err
 }
 
 // sealWork is the sealing of a thread's chain under way.

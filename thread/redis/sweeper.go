@@ -33,6 +33,9 @@ func (s *Store) sweep(ctx context.Context) {
 			if err := s.sweepShard(ctx, n, markGrace); err != nil && ctx.Err() == nil {
 				s.log.Warn("sweep", "shard", n, "err", err)
 			}
+			if _, err := s.sealShard(ctx, n, sealGrace); err != nil && ctx.Err() == nil {
+				s.log.Warn("seal audit entries", "shard", n, "err", err)
+			}
 		}
 		if err := c.round(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("compare derived entries", "err", err)
