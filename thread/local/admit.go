@@ -234,6 +234,10 @@ func (ad *admission) touchThread() error {
 // equal one was accepted before, which out then holds (decisions 8).
 func (ad *admission) checkResume() (list []question, repeat bool, err error) {
 	re := ad.a.Resume
+	dropping, err := ad.dropping()
+	if err != nil {
+		return nil, false, err
+	}
 	var first string
 	for _, a := range re.Answers {
 		q, ok, err := loadQuestion(ad.t.conn, ad.head.k, a.InterruptID)
@@ -250,6 +254,8 @@ func (ad *admission) checkResume() (list []question, repeat bool, err error) {
 			first = q.answerRun
 		case q.status == interruptSuperseded:
 			return nil, false, fmt.Errorf("interrupt %s no longer waits: %w", a.InterruptID, thread.ErrConflict)
+		case dropping != "" && q.RunID != dropping:
+			return nil, false, fmt.Errorf("interrupt %s is about to be dropped by run %s: %w", a.InterruptID, dropping, thread.ErrConflict)
 		}
 		list = append(list, q)
 	}
@@ -270,6 +276,23 @@ func (ad *admission) checkResume() (list []question, repeat bool, err error) {
 		return nil, false, fmt.Errorf("generation is %d, not %d: %w", ad.head.generation, re.ExpectGeneration, thread.ErrConflict)
 	}
 	return list, false, ad.checkReviews(list)
+}
+
+// dropping is the id of the running run, if it answers nothing: it drops what others
+// have asked, with its first commit.
+func (ad *admission) dropping() (string, error) {
+	if ad.head.running == 0 {
+		return "", nil
+	}
+	w, err := runByNumber(ad.t.conn, ad.row.id, ad.head.k, ad.head.running)
+	if err != nil {
+		return "", err
+	}
+	run, err := w.run()
+	if err != nil || len(run.Resumes) > 0 {
+		return "", err
+	}
+	return run.ID, nil
 }
 
 // answer stores the answers and the command's writes.

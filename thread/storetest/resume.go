@@ -68,6 +68,20 @@ var resumeCases = []testCase{
 			require.Equal(e, thread.RunSuccess, e.getRun(id, run.ID).Status)
 		}
 	}},
+	{"an answer to what the next run is about to drop is refused", func(e *env) {
+		w := e.started()
+		id := w.run.ThreadID
+		later := e.admit(id, func(a *thread.Admission) { a.Strategy = "enqueue" }).Run
+		_, ids := w.suspend(1)
+		next := e.claim(later.ID) // it has stored nothing yet
+		late := thread.Admission{Run: thread.Run{ID: newID(), ThreadID: id}, Strategy: "enqueue"}
+		resume("f", answer(ids[0], "1"))(&late)
+		_, err := e.AdmitRun(e.ctx, late)
+		require.ErrorIs(e, err, thread.ErrConflict)
+		require.Equal(e, ids, e.pending(id))
+		next.finish() // and nothing until its end
+		require.NotEmpty(e, e.admit(id, resume("f", answer(ids[0], "1"))).Run.ID)
+	}},
 	{"a different answer learns who decided what", func(e *env) {
 		w := e.started()
 		_, ids := w.suspend(1)

@@ -86,6 +86,8 @@ end
 local busy = exists and inflight(h)
 local list = {}
 if resume then
+  -- A run that answers nothing drops what others have asked, with its first commit.
+  local drops = exists and h.running ~= 0 and #run_of(h.runid).resumes == 0
   local accepted
   for i, a in ipairs(resume.answers) do
     local status = exists and question_status(a.id)
@@ -97,6 +99,8 @@ if resume then
       accepted = have.run
     elseif status == SUPERSEDED then
       return { 'CONFLICT', 'interrupt ' .. a.id .. ' no longer waits' }
+    elseif status == ASKED and drops and question(a.id).run ~= h.runid then
+      return { 'CONFLICT', 'interrupt ' .. a.id .. ' is about to be dropped by run ' .. h.runid }
     end
   end
   if accepted then
