@@ -10,13 +10,13 @@ MCPTEST := server/mcptest
 # One set of flags for all but the race detector, so that large dependencies are compiled once.
 PLAIN   := CGO_ENABLED=0 GOFLAGS=-trimpath
 
-.PHONY: build test test-go test-sdk test-models test-mcp test-hooks test-deploy lint bench fuzz clean
+.PHONY: build test test-go test-sdk test-models test-mcp test-hooks test-web test-deploy lint bench fuzz clean
 
 build:
 	$(PLAIN) $(GO) build -ldflags "-s -w" -o $(BIN) ./cmd/parley
 
 # All tests. Parts whose tools are missing say what to install and are skipped alone.
-test: test-go test-sdk test-models test-mcp test-hooks
+test: test-go test-sdk test-models test-mcp test-hooks test-web
 
 test-go:
 	$(PLAIN) $(GO) vet ./...
@@ -37,6 +37,11 @@ test-mcp:
 # The published frontend packages in a real browser against a real server.
 test-hooks: build
 	$(PLAIN) ./$(HOOKTEST)/run
+
+# The web app: its build is the one that is committed, and people get with it what they want.
+test-web: build
+	./web/check
+	./web/test/run
 
 # The files of deployments, as Docker's, Compose's and Kubernetes' own libraries read
 # them; what they need stays out of Parley's module, and out of `make test`: it compiles for minutes.

@@ -69,6 +69,21 @@ export const answered = (tab) => tab.getByRole("region", { name: /^Answered: / }
 /** The conversation's messages as one reads them. */
 export const messages = (tab) => tab.getByRole("list", { name: "Messages" });
 
+/** Asks an agent without a page, and waits until it stops; returns the thread. */
+export async function ask(agent, text) {
+  const { thread_id: thread } = await json("/threads", {});
+  await json(`/threads/${thread}/runs/wait`, { assistant_id: agent, input: { messages: [{ type: "human", content: text }] } });
+  return thread;
+}
+
+/** A call of the project's API: a GET, or with a body a POST. */
+export const project = (path, body) => json(`/api/v1/projects/default${path}`, body);
+
+async function json(path, body) {
+  const sent = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  return (await fetch(server + path, sent)).json();
+}
+
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Asserts that axe finds no serious fault on the page. */

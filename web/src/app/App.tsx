@@ -1,4 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { Suspense } from "react";
 import { RouterProvider } from "@tanstack/react-router";
 import { ApiError } from "../api/request";
 import { Announcements } from "../ui/Announcements";
@@ -17,11 +18,13 @@ const queries = new QueryClient({
 export function App() {
   return (
     <QueryClientProvider client={queries}>
-      <WordsProvider>
-        <Announcements>
-          <RouterProvider router={router} />
-        </Announcements>
-      </WordsProvider>
+      <Suspense>
+        <WordsProvider>
+          <Announcements>
+            <RouterProvider router={router} />
+          </Announcements>
+        </WordsProvider>
+      </Suspense>
     </QueryClientProvider>
   );
 }

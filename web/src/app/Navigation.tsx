@@ -1,7 +1,8 @@
 import { Link, linkOptions } from "@tanstack/react-router";
-import { MessageSquare } from "lucide-react";
+import { Inbox, KeyRound, ListChecks, MessageSquare, ScrollText } from "lucide-react";
 import { lazy, Suspense, type ReactNode } from "react";
 import type { Session } from "../session/session";
+import { usePending, usePendingNotices } from "../reviews/pending";
 import { useWords } from "../words/words";
 import css from "./Navigation.module.css";
 
@@ -9,11 +10,17 @@ const AccountMenu = lazy(() => import("./AccountMenu").then((m) => ({ default: m
 
 export function Navigation({ session }: { session: Session }) {
   const words = useWords();
+  const pending = usePending();
+  usePendingNotices(pending);
   return (
     <nav className={css.nav} aria-label={words.app.navigation}>
       <img className={css.logo} src="/app/parley.svg" alt="" width={32} height={32} />
       <ul className={css.list}>
         <Item link={pages.chat} icon={<MessageSquare size={20} />} text={words.app.chat} />
+        <Item link={pages.reviews} icon={<Inbox size={20} />} text={words.app.reviews} badge={pending.length} />
+        <Item link={pages.executions} icon={<ListChecks size={20} />} text={words.app.executions} />
+        {session.can.own ? <Item link={pages.audit} icon={<ScrollText size={20} />} text={words.app.audit} /> : null}
+        {session.can.own ? <Item link={pages.access} icon={<KeyRound size={20} />} text={words.app.access} /> : null}
       </ul>
       <Suspense><AccountMenu session={session} /></Suspense>
     </nav>
@@ -22,6 +29,10 @@ export function Navigation({ session }: { session: Session }) {
 
 const pages = {
   chat: linkOptions({ to: "/app/chat/{-$threadId}", params: { threadId: undefined }, search: {} }),
+  reviews: linkOptions({ to: "/reviews", search: {} }),
+  executions: linkOptions({ to: "/app/executions", search: {} }),
+  audit: linkOptions({ to: "/app/audit", search: {} }),
+  access: linkOptions({ to: "/app/access" }),
 };
 
 interface ItemProps {

@@ -30,7 +30,65 @@ const chat = createRoute({
   component: lazyRouteComponent(() => import("../chat/ChatPage"), "ChatPage"),
 });
 
-const routeTree = root.addChildren([home, chat]);
+/** What the list of reviews shows; absent: all open ones. */
+const reviewSearch = (search: Record<string, unknown>) => ({
+  status: text(search["status"]), agent: text(search["agent"]), assignee: text(search["assignee"]), min_age: text(search["min_age"]), q: text(search["q"]),
+});
+
+const reviews = createRoute({
+  getParentRoute: () => root,
+  path: "/reviews",
+  validateSearch: (search: Record<string, unknown>): Partial<ReturnType<typeof reviewSearch>> => reviewSearch(search),
+  component: lazyRouteComponent(() => import("../reviews/PendingReviews"), "PendingReviews"),
+});
+
+const review = createRoute({
+  getParentRoute: () => root,
+  path: "/reviews/$reviewId",
+  component: lazyRouteComponent(() => import("../reviews/ReviewPage"), "ReviewPage"),
+});
+
+const executions = createRoute({
+  getParentRoute: () => root,
+  path: "/app/executions",
+  validateSearch: (search: Record<string, unknown>): { status?: string } => ({ status: text(search["status"]) }),
+  component: lazyRouteComponent(() => import("../executions/ExecutionsPage"), "ExecutionsPage"),
+});
+
+const execution = createRoute({
+  getParentRoute: () => root,
+  path: "/app/executions/$executionId",
+  component: lazyRouteComponent(() => import("../executions/ExecutionPage"), "ExecutionPage"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/app/audit",
+  validateSearch: (search: Record<string, unknown>): AuditSearch => ({
+    action: text(search["action"]), principal: text(search["principal"]), agent: text(search["agent"]), since: text(search["since"]), until: text(search["until"]),
+    review_id: text(search["review_id"]), execution_id: text(search["execution_id"]),
+  }),
+  component: lazyRouteComponent(() => import("../audit/AuditPage"), "AuditPage"),
+});
+
+/** Which entries of the audit log are shown. */
+export interface AuditSearch {
+  action?: string;
+  principal?: string;
+  agent?: string;
+  since?: string;
+  until?: string;
+  review_id?: string;
+  execution_id?: string;
+}
+
+const access = createRoute({
+  getParentRoute: () => root,
+  path: "/app/access",
+  component: lazyRouteComponent(() => import("../access/AccessPage"), "AccessPage"),
+});
+
+const routeTree = root.addChildren([home, chat, reviews, review, executions, execution, audit, access]);
 
 export const router = createRouter({ routeTree, defaultPreload: "intent", scrollRestoration: false });
 

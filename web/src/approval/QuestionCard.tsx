@@ -2,6 +2,7 @@
 import { Hand } from "lucide-react";
 import { lazy, Suspense, useMemo } from "react";
 import type { Json, Schema } from "../schemaform/schema";
+import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { ActionsCard } from "./ActionsCard";
 import css from "./cards.module.css";
@@ -22,13 +23,16 @@ interface Props {
   path?: string;
   since?: string | undefined;
   expires?: string | null | undefined;
+  /** Why this person may not answer. */
+  barred?: string | undefined;
   deliver(answer: Json): Promise<void>;
 }
 
-export function QuestionCard({ value, schema, path, since, expires, deliver }: Props) {
+export function QuestionCard({ value, schema, path, since, expires, barred, deliver }: Props) {
   const words = useWords();
   const question = useMemo(() => readQuestion(value, schema), [value, schema]);
-  const answer = useAnswer(deliver);
+  const { sending, ...rest } = useAnswer(deliver);
+  const answer = { ...rest, sending: sending || barred !== undefined };
   const title = questionTitle(question, words);
   return (
     <section className={css.card} aria-label={title}>
@@ -39,6 +43,7 @@ export function QuestionCard({ value, schema, path, since, expires, deliver }: P
           <Waiting since={since} expires={expires} />
         </p>
       </header>
+      {barred === undefined ? null : <Notice kind="wait">{words.review.mayNot}: {barred}</Notice>}
       {question.kind === "actions" ? <ActionsCard question={question} {...answer} /> : null}
       {question.kind === "form" ? <FormCard question={question} {...answer} /> : null}
       {question.kind === "review" ? <ReviewCard question={question} {...answer} /> : null}

@@ -8,6 +8,8 @@ export interface Refusal {
   issues: { path: string; message: string }[];
   /** The question was answered or withdrawn in the meantime. */
   gone: boolean;
+  /** Who answered it, and what they chose, where the server says so. */
+  faster?: { by: string | null; decision: string | null };
 }
 
 export function refusalOf(error: unknown): Refusal {
@@ -15,10 +17,21 @@ export function refusalOf(error: unknown): Refusal {
   const body = error instanceof ApiError ? error.body : (error as { response?: { meta?: unknown } })?.response?.meta;
   const listed = isObject(body) && Array.isArray(body["issues"]) ? body["issues"] : [];
   const issues = listed.filter(isObject).map((i) => ({ path: String(i["path"] ?? ""), message: String(i["message"] ?? "") }));
+  issues.push(...badFields(body));
   const code = (error as { code?: unknown })?.code;
   const gone = code === "no_such_interrupt" || (error instanceof ApiError && error.status === 409);
-  return { message: issues.length > 0 ? message.replace(/: .*$/s, "") : message, issues, gone };
+  const faster = isObject(body) && isObject(body["decided"]) ? { by: textOr(body["by"]), decision: textOr(body["decision"]) } : undefined;
+  return { message: issues.length > 0 ? message.replace(/: .*$/s, "") : message, issues, gone, ...(faster ? { faster } : {}) };
 }
+
+/** The issues as the reviews' API tells them: "answer/decisions/0/…". */
+function badFields(body: unknown): { path: string; message: string }[] {
+  const detail = isObject(body) ? body["badRequestDetail"] : undefined;
+  const fields = isObject(detail) && Array.isArray(detail["fields"]) ? detail["fields"] : [];
+  return fields.filter(isObject).map((f) => ({ path: String(f["field"] ?? "").replace(/^answer(?=\/|$)/, ""), message: String(f["description"] ?? "") }));
+}
+
+const textOr = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 /** The issues below a part of the answer, by JSON Pointer into that part. */
 export function issuesBelow(refusal: Refusal | null, prefixes: string[]): Map<string, string> {

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "react";
 import { cardMessage } from "../approval/cardMessage";
 import { QuestionCard } from "../approval/QuestionCard";
+import { useReviews } from "../reviews/reviews";
 import { readQuestion } from "../approval/question";
 import { questionTitle } from "../approval/questionTitle";
 import type { Json } from "../schemaform/schema";
@@ -27,8 +28,13 @@ export function Questions({ stream, questions }: { stream: ChatStream; questions
     const card = cardMessage(question.id, question.raw ?? (question.value as Json), answer, words);
     return stream.respond(answer, { interruptId: question.id, update: { messages: [card] } });
   }
-  return questions.map((question) => (
-    <QuestionCard key={question.id} value={question.raw ?? question.value} schema={question.schema} path={question.path.join(" › ")} since={question.since}
-      deliver={(answer) => deliver(question, answer)} />
-  ));
+  // The same list as the navigation's: deadlines, and who may decide.
+  const reviews = useReviews({ status: "open" }).data ?? [];
+  return questions.map((question) => {
+    const review = reviews.find((r) => r.thread_id === stream.threadId && r.interrupt_id === question.id);
+    return (
+      <QuestionCard key={question.id} value={question.raw ?? question.value} schema={question.schema} path={question.path.join(" › ")} since={review?.created_at ?? question.since}
+        expires={review?.expires_at} barred={review && !review.may_decide ? (review.refusal ?? words.review.mayNot) : undefined} deliver={(answer) => deliver(question, answer)} />
+    );
+  });
 }

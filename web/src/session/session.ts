@@ -1,5 +1,5 @@
 // Who uses the app, and what they may do.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { ApiError, onSignedOut, request } from "../api/request";
 
@@ -39,12 +39,20 @@ export function useProject(): string {
   return useSession().data?.project_id ?? "default";
 }
 
+/** Has the browser keep a key or token as a cookie that no script can read. */
+export const adopt = (credential: string) => request(sessionPath, { method: "POST", body: { credential } });
+
+/** Forgets what the one before could see. */
+function become(queries: QueryClient, session: Session | null): void {
+  queries.removeQueries({ predicate: (query) => query.queryKey[0] !== key[0] });
+  queries.setQueryData(key, session);
+}
+
 export function useSignIn() {
   const queries = useQueryClient();
   return async (secret: string) => {
-    await request(sessionPath, { method: "POST", body: { credential: secret } });
-    queries.clear();
-    await queries.fetchQuery({ queryKey: key, queryFn: read });
+    await adopt(secret);
+    become(queries, await read());
   };
 }
 
@@ -52,7 +60,6 @@ export function useSignOut() {
   const queries = useQueryClient();
   return async () => {
     await request(sessionPath, { method: "DELETE" });
-    queries.clear();
-    queries.setQueryData(key, null);
+    become(queries, null);
   };
 }

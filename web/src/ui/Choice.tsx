@@ -1,5 +1,5 @@
 // A labelled native list of choices: the system's own is the best one on a phone.
-import type { ComponentProps } from "react";
+import { useId, type ComponentProps } from "react";
 import css from "./Field.module.css";
 
 interface Props extends Omit<ComponentProps<"select">, "onChange"> {
@@ -11,11 +11,12 @@ interface Props extends Omit<ComponentProps<"select">, "onChange"> {
 }
 
 export function Choice({ label, bare, options, onChange, className, ...rest }: Props) {
+  const id = useId();
   const select = (
-    <select aria-label={bare ? label : undefined} className={[css.input, className].filter(Boolean).join(" ")} onChange={(e) => onChange(e.target.value)} {...rest}>
+    <select id={id} aria-label={bare ? label : undefined} className={[css.input, className].filter(Boolean).join(" ")} onChange={(e) => onChange(e.target.value)} {...rest}>
       {options.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
     </select>
   );
   if (bare) return select;
-  return <label className={css.field}><span className={css.label}>{label}</span>{select}</label>;
+  return <div className={css.field}><label className={css.label} htmlFor={id}>{label}</label>{select}</div>;
 }

@@ -1,10 +1,15 @@
 // The texts of the app in the reader's language.
-import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
+import { createContext, startTransition, use, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
 import { en, type Words } from "./en";
-import { zh } from "./zh";
 
 export type Language = "en" | "zh";
-const dictionaries: Record<Language, Words> = { en, zh };
+const dictionaries: Partial<Record<Language, Words>> = { en };
+let chinese: Promise<Words> | undefined;
+
+/** The texts of a language; other ones than English are fetched when they are chosen. */
+function dictionary(language: Language): Words {
+  return dictionaries[language] ?? use((chinese ??= import("./zh").then(({ zh }) => (dictionaries.zh = zh))));
+}
 const key = "parley-language";
 
 function initial(): Language {
@@ -26,16 +31,17 @@ export function WordsProvider({ children }: { children: ReactNode }) {
   useEffect(() => {
     document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
   }, [language]);
+  const words = dictionary(language);
   const choice = useMemo<Choice>(
     () => ({
       language,
-      words: dictionaries[language],
+      words,
       choose(next) {
         localStorage.setItem(key, next);
-        setLanguage(next);
+        startTransition(() => setLanguage(next));
       },
     }),
-    [language],
+    [language, words],
   );
   return <Chosen value={choice}>{children}</Chosen>;
 }

@@ -1,1 +1,0 @@
-export{D as SubagentDiscoveryHandle}from"./ChatPage-D_sUiO7j.js";

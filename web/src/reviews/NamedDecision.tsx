@@ -1,0 +1,43 @@
+// agent.Review: a decision by name, with notes.
+import { useState, type FormEvent, type ReactNode } from "react";
+import { Arguments } from "../approval/Arguments";
+import type { Question } from "../approval/question";
+import { isRefusal } from "../approval/ReviewCard";
+import type { AnswerProps } from "../approval/useAnswer";
+import { Whole } from "../approval/Whole";
+import { Button } from "../ui/Button";
+import { TextField } from "../ui/Field";
+import { Notice } from "../ui/Notice";
+import { useWords } from "../words/words";
+import { DecisionList } from "./DecisionList";
+import css from "./ReviewRequest.module.css";
+
+interface Props extends AnswerProps {
+  question: Question & { kind: "review" };
+  notes: ReactNode;
+}
+
+export function NamedDecision({ question: { context, decisions }, notes, sending, refusal, send }: Props) {
+  const words = useWords();
+  const [decision, setDecision] = useState<string | undefined>(decisions.length === 0 ? "" : undefined);
+  const [whole, setWhole] = useState(true);
+  const blocked = !whole && !(decision && isRefusal(decision));
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    if (decision?.trim()) send({ decision: decision.trim() });
+  }
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      {Object.keys(context).length > 0 ? (
+        <section><h3>{words.review.context}</h3><Whole onCutOff={(cut) => setWhole(!cut)}><Arguments value={context} label={words.review.context} /></Whole></section>
+      ) : null}
+      {decisions.length > 0 ? (
+        <DecisionList label={words.review.decision} value={decision} onChange={setDecision} options={decisions.map((d) => ({ value: d, text: d, disabled: !whole && !isRefusal(d) }))} />
+      ) : <TextField label={words.review.decision} value={decision ?? ""} onChange={setDecision} />}
+      {notes}
+      {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
+      <div><Button kind="primary" type="submit" disabled={sending || blocked || !decision?.trim()}>{sending ? words.approval.sending : words.review.submit}</Button></div>
+    </form>
+  );
+}

@@ -1,0 +1,15 @@
+import { useWords } from "../words/words";
+import css from "./PendingReviews.module.css";
+import { useNotifications } from "./pending";
+
+export function NotifySwitch() {
+  const words = useWords();
+  const notifications = useNotifications();
+  if (!notifications.available) return null;
+  return (
+    <label className={css.switch} title={notifications.denied ? words.reviews.notifyDenied : undefined}>
+      <input type="checkbox" role="switch" checked={notifications.on} disabled={notifications.denied} onChange={(e) => void notifications.set(e.target.checked)} />
+      {words.reviews.notify}
+    </label>
+  );
+}

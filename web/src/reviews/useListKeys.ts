@@ -1,0 +1,33 @@
+// The keyboard of the list: j and k move, a approves and r rejects what stands beside it, Enter opens it.
+import type { KeyboardEvent } from "react";
+import type { Review } from "./reviews";
+
+export function useListKeys(list: Review[], current: string | undefined, choose: (id: string) => void, open: (id: string) => void) {
+  return (event: KeyboardEvent) => {
+    const typing = event.target instanceof HTMLElement && event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const index = list.findIndex((r) => r.review_id === current);
+    switch (event.key) {
+      case "j":
+      case "k": {
+        const next = list[Math.min(list.length - 1, Math.max(0, index + (event.key === "j" ? 1 : -1)))];
+        if (!next) return;
+        choose(next.review_id);
+        document.querySelector<HTMLElement>(`[data-review="${next.review_id}"]`)?.focus();
+        break;
+      }
+      case "a":
+      case "r":
+        // The shortcut is the page's own button or choice: what that does not allow can't be done here either.
+        document.querySelector<HTMLElement>(`[data-review-detail] [data-shortcut="${event.key}"]:not(:disabled)`)?.click();
+        break;
+      case "Enter":
+        if (!current || (event.target instanceof HTMLElement && event.target.closest("button, input, a:not([data-review])"))) return;
+        open(current);
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+  };
+}
