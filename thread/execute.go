@@ -156,6 +156,7 @@ func (s *Service) settle(ctx context.Context, a *active, lease Lease, outcome *a
 		case errors.Is(failure, errDrained), errors.Is(context.Cause(ctx), errStopping):
 			s.release(ctx, run, lease)
 		default:
+			s.cache.forget(run.ThreadID) // it may know what a fail-over took
 			// The lease runs out and the run is claimed again, at most MaxAttempts times.
 			s.log.Error("run stopped without an outcome", "run", run.ID, "thread", run.ThreadID, "err", failure)
 		}

@@ -197,7 +197,7 @@ func TestSentinelFailsOver(t *testing.T) {
 		return err == nil && n == 1
 	}, 30*time.Second, 10*time.Millisecond)
 	master.Stop()
-	require.NoError(t, s.AppendLog(t.Context(), lease, notes(lease, lease.NextPos, 3)), "the worker waits for the new master")
+	require.NoError(t, s.AppendLog(t.Context(), lease, notes(lease, lease.NextPos, 10)), "the worker waits for the new master")
 	c := finish(superstep(lease, 1))
 	_, err = s.Commit(t.Context(), lease, c)
 	require.NoError(t, err)

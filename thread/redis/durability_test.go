@@ -146,7 +146,7 @@ func TestWorkerOutlivesARestart(t *testing.T) {
 	require.ErrorIs(t, err, thread.ErrUnavailable)
 	stored := make(chan error, 1)
 	go func() {
-		_, err := s.Commit(context.Background(), l, finish(superstep(l, 1)))
+		_, err := s.Commit(context.Background(), l, finish(superstep(l, 0)))
 		stored <- err
 	}()
 	require.NoError(t, p.Restart())
@@ -157,6 +157,32 @@ func TestWorkerOutlivesARestart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before.NextPos+1<<20, next.Lease.NextPos)
 	require.Equal(t, before.NextSeq+1<<20, next.Lease.NextSeq)
+}
+
+// TestWorkDoesNotGoOnBehindAHole: where the server has lost some of what a run stored,
+// after a fail-over, its worker can't store the rest: that would stand on what isn't there.
+func TestWorkDoesNotGoOnBehindAHole(t *testing.T) {
+	t.Parallel()
+	p := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: p.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	a := admission(newID())
+	a.Claim = &thread.Claim{Worker: "w", Lease: time.Minute}
+	admitted, err := s.AdmitRun(t.Context(), a)
+	require.NoError(t, err)
+	l := *admitted.Lease
+	p.Stop()
+	require.NoError(t, p.Restart()) // as if it had lost the lease's first entries
+	behind := superstep(l, 1)
+	_, err = s.Commit(t.Context(), l, behind)
+	require.ErrorIs(t, err, thread.ErrConflict)
+	_, err = s.Commit(t.Context(), l, finish(behind))
+	require.ErrorIs(t, err, thread.ErrConflict)
+	require.ErrorIs(t, s.AppendLog(t.Context(), l, notes(l, l.NextPos+5, 1)), thread.ErrConflict)
+	require.NoError(t, s.AppendLog(t.Context(), l, notes(l, l.NextPos, 10)), "nothing was lost")
+	_, err = s.Commit(t.Context(), l, finish(behind))
+	require.NoError(t, err)
 }
 
 // TestNumbersOfALostLeaseAreNotGivenAgain: after a restart or fail-over the server may

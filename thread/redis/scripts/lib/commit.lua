@@ -33,6 +33,7 @@ local function impossible(h, c)
   local why = refused(h, c.checkpoints, true)
   if why then return why end
   c.place = c.batch and fits(h, c.batch)
+  if c.place == 'torn' then return 'what came before log position ' .. int(c.batch.first) .. ' is lost' end
   if c.place == 'other' then return 'log position ' .. int(c.batch.first) .. ' is taken' end
 end
 

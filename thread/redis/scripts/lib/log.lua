@@ -31,8 +31,15 @@ local function take_batch()
   return { first = number(), last = number(), seq = number(), count = number(), millis = number(), data = text() }
 end
 
--- fits tells whether a batch can be stored: 'new', 'same' when it is there, or 'other'.
+-- epoch_now names the server's history: another one follows a restart or fail-over.
+local function epoch_now()
+  return string.sub(string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or '', 1, 16)
+end
+
+-- fits tells whether a batch can be stored: 'new', 'same' when it is there, 'other',
+-- or 'torn' when the server has lost what its owner stored before it.
 local function fits(h, batch)
+  if batch.first > h.pos + 1 and h.epoch ~= '' and h.epoch ~= epoch_now() then return 'torn' end
   if batch.first > h.pos then return 'new' end
   local have = redis.call('XRANGE', LOG, int(batch.first) .. '-0', int(batch.first) .. '-0')[1]
   if not have then return 'other' end
@@ -100,8 +107,7 @@ local JUMP = 1048576
 -- history than the one that gave the last: after a fail-over or restart it may have
 -- lost the newest (decisions 2). It tells whether that is so.
 local function jump(h)
-  local epoch = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
-  epoch = string.sub(epoch, 1, 16)
+  local epoch = epoch_now()
   local lost = h.epoch ~= '' and h.epoch ~= epoch
   if lost then h.npos, h.nseq = h.npos + JUMP, h.nseq + JUMP end
   h.epoch = epoch
