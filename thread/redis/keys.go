@@ -176,5 +176,8 @@ func (s *Store) channelArgs(threadID string) []any {
 	return []any{s.keys.threadChannel(threadID), s.origin, s.keys.control()}
 }
 
+// probe is the channel of one subscription, on which nothing is ever said.
+func (k keys) probe(origin string) string { return k.prefix + "probe:" + origin }
+
 // control is the channel on which replicas tell each other of work and cancels.
 func (k keys) control() string { return k.prefix + "control" }

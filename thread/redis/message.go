@@ -15,6 +15,10 @@ func (r *relay) take(m any) {
 	case *rds.Subscription:
 		if id, ok := strings.CutPrefix(m.Channel, r.s.keys.threadChannel("")); ok && m.Kind == "subscribe" {
 			r.lookLater([]string{id})
+		} else if m.Kind == "subscribe" && m.Channel == r.s.keys.probe(r.s.origin) {
+			r.mu.Lock()
+			r.probing = true
+			r.mu.Unlock()
 		} else if m.Kind == "subscribe" {
 			r.sub.WorkWaits() // it may have been said while nobody listened
 		}

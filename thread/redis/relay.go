@@ -15,6 +15,8 @@ import (
 const (
 	// relayPing is how long the connection may be silent before it is asked whether it lives.
 	relayPing = 3 * time.Second
+	// relayProbe is the pause between two looks whether the connection leads to the server that commands go to.
+	relayProbe = time.Second
 	// relayPause is how long a new connection waits after one that failed.
 	relayPause = 100 * time.Millisecond
 	// relayBatch bounds how many channels are subscribed with one command, and how many logs are looked at.
@@ -32,6 +34,7 @@ type relay struct {
 	mu      sync.Mutex
 	ps      *rds.PubSub
 	closed  bool
+	probing bool // the subscription of the probe is confirmed
 	watched map[string]*watched
 	// join and leave are threads to be subscribed and unsubscribed, look those whose log has to be looked at.
 	join, leave, look map[string]bool
@@ -52,7 +55,11 @@ var _ thread.Subscription = (*relay)(nil)
 func (s *Store) Subscribe(sub thread.Subscriber) thread.Subscription {
 	r := &relay{s: s, sub: sub, watched: map[string]*watched{}, join: map[string]bool{}, leave: map[string]bool{}, look: map[string]bool{},
 		wake: make(chan struct{}, 1)}
-	r.ps = s.client.Subscribe(s.life, s.keys.control())
+	r.ps = s.client.Subscribe(s.life, s.keys.control(), s.keys.probe(s.origin))
+	if _, cluster := s.client.(*rds.ClusterClient); !cluster { // there any node passes on what any other is told
+		s.loops.Add(1)
+		go func() { defer s.loops.Done(); r.probe(s.life) }()
+	}
 	s.loops.Add(3)
 	go func() { defer s.loops.Done(); r.receive(s.life) }()
 	go func() { defer s.loops.Done(); r.attend(s.life) }()
@@ -225,6 +232,26 @@ func (r *relay) receive(ctx context.Context) {
 	}
 }
 
+// probe looks from time to time whether the connection leads to the server that
+// commands go to, and cuts it if not. After a fail-over it may still be that of a master
+// which was deposed and tells nothing any more, or nothing while it catches up: a server
+// says to how many of its own subscribers it has passed a message on.
+func (r *relay) probe(ctx context.Context) {
+	for ctx.Err() == nil {
+		pause(ctx, relayProbe)
+		r.mu.Lock()
+		ps, ready := r.ps, r.probing
+		r.mu.Unlock()
+		if !ready {
+			continue
+		}
+		n, err := r.s.client.Publish(ctx, r.s.keys.probe(r.s.origin), "").Result()
+		if err == nil && n == 0 {
+			_ = ps.Close() // receive finds out, and takes a new one
+		}
+	}
+}
+
 // renew takes a new connection. Each subscription is confirmed anew, and each log looked at.
 func (r *relay) renew(ctx context.Context) {
 	r.mu.Lock()
@@ -233,7 +260,8 @@ func (r *relay) renew(ctx context.Context) {
 		return
 	}
 	_ = r.ps.Close() // it is lost
-	r.ps = r.s.client.Subscribe(ctx, r.s.keys.control())
+	r.probing = false
+	r.ps = r.s.client.Subscribe(ctx, r.s.keys.control(), r.s.keys.probe(r.s.origin))
 	for id, w := range r.watched {
 		w.known, w.last = false, 0
 		r.join[id] = true

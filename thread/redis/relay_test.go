@@ -3,7 +3,9 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,6 +185,39 @@ func TestLostConnectionLosesNothing(t *testing.T) {
 	defer l.mu.Unlock()
 	require.Equal(t, rising(pos-1), l.seen[lease.ThreadID])
 	require.Positive(t, l.missed)
+}
+
+// TestSubscriptionFollowsTheMaster: one that leads to another server than commands do,
+// as after a fail-over, is taken anew, although its connection lives.
+func TestSubscriptionFollowsTheMaster(t *testing.T) {
+	t.Parallel()
+	deposed, master := redistest.Start(t), redistest.Start(t)
+	var failedOver atomic.Bool
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: deposed.URL(), Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if failedOver.Load() {
+			addr = master.Addr()
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	l := newListener(s)
+	sub := s.Subscribe(l)
+	l.until(t, "it listens", func() bool { return l.work > 0 })
+	failedOver.Store(true)
+	old := rds.NewClient(&rds.Options{Addr: deposed.Addr(), DisableIdentity: true})
+	defer old.Close()
+	require.NoError(t, old.ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err()) // as Sentinel's clients do
+	other, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: master.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	a := admission(newID())
+	sub.Watch(a.Run.ThreadID)
+	a.Claim = &thread.Claim{Worker: "w", Lease: time.Minute}
+	admitted, err := other.AdmitRun(t.Context(), a)
+	require.NoError(t, err)
+	require.NoError(t, other.AppendLog(t.Context(), *admitted.Lease, notes(*admitted.Lease, admitted.Lease.NextPos, 1)))
+	l.until(t, "the entry", func() bool { return l.last(a.Run.ThreadID) > 0 })
 }
 
 // TestManyWatchedThreadsShareOneConnection: ten thousand of them (issue 5).
