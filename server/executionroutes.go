@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/parley-dev/parley/server/auth/limit"
 	"github.com/parley-dev/parley/server/executions"
 	"github.com/parley-dev/parley/stream"
 	"github.com/parley-dev/parley/thread"
@@ -12,15 +13,21 @@ import (
 
 // executionRoutes are the routes of executions.API.
 func (s *Server) executionRoutes() []route {
-	api := executions.New(executions.Options{
+	o := executions.Options{
 		Service: s.svc, Hub: s.hub, Agent: s.workspaceAgent, Body: s.readBody, Complete: s.fromRequest, Writer: direct, Lasting: s.awaited,
-		Page: s.limits.Page,
+		Page: s.limits.Page, Room: func(c echo.Context, r *thread.StartRun) (func(threadID, runID string), error) {
+			note, err := s.roomForRun(c, r)
+			return func(threadID, runID string) { note(limit.Run{ThreadID: threadID, RunID: runID}) }, err
+		},
 		Follow: func(c echo.Context, o stream.Options, open func(o stream.Options) *stream.Stream) error {
 			return s.serveStream(c, o, func(o stream.Options) serveFunc { return open(o).Serve })
 		},
-	})
+	}
+	if s.opts.Auth != nil {
+		o.Hooks = executionHooks{s}
+	}
 	var list []route
-	for _, r := range api.Routes() {
+	for _, r := range executions.New(o).Routes() {
 		list = append(list, route{r.Method, projects + r.Path, r.Handler})
 	}
 	return list
@@ -55,4 +62,20 @@ func (s *Server) awaited(ctx context.Context) (context.Context, func(), error) {
 			release()
 		}
 	}, nil
+}
+
+// executionHooks ask the deployment's authorisers as the classic API does.
+type executionHooks struct{ s *Server }
+
+func (h executionHooks) Begin(c echo.Context, r *thread.StartRun, threadID string) error {
+	return h.s.mayCreateRun(c, threadID, r)
+}
+
+func (h executionHooks) Thread(c echo.Context, action, threadID string) error {
+	return h.s.allowThread(c, action, threadID)
+}
+
+func (h executionHooks) Search(c echo.Context) (thread.Filter, error) {
+	f, _, err := h.s.allow(c, "threads", "search", nil)
+	return f, err
 }

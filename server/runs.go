@@ -43,24 +43,8 @@ func (s *Server) admit(c echo.Context, threadID string, r thread.StartRun) (thre
 	if err := mayStart(auth.UserFrom(c.Request().Context()), &r); err != nil {
 		return thread.Started{}, err
 	}
-	filter, value, err := s.allow(c, "threads", "create_run", func(v auth.Value) {
-		v["thread_id"], v["assistant_id"], v["metadata"] = encode(nullable(threadID)), encode(r.AssistantID), metadataOf(r.Metadata)
-		v["multitask_strategy"], v["after_seconds"] = encode(r.MultitaskStrategy), encode(r.AfterSeconds)
-		v["if_not_exists"] = encode(map[bool]string{true: "create", false: "reject"}[r.CreateThread])
-		v["kwargs"] = encode(map[string]json.RawMessage{
-			"input": rawOr(r.Input, "null"), "command": rawOr(r.Command, "null"),
-			"config": rawOr(r.Config, "{}"), "context": rawOr(r.Context, "null"), "webhook": encode(nullable(r.Webhook)),
-		})
-	})
-	if err != nil {
+	if err := s.mayCreateRun(c, threadID, &r); err != nil {
 		return thread.Started{}, err
-	}
-	r.ThreadMetadata = added(r.Metadata, metadataFrom(value, r.Metadata), filter, auth.UserFrom(c.Request().Context()).Unruled())
-	r.Metadata, r.Filter = metadataFrom(value, r.Metadata), filter
-	if value != nil { // else StartRun finds out itself
-		if _, err := s.runAssistant(c, r.AssistantID); err != nil {
-			return thread.Started{}, err
-		}
 	}
 	note, err := s.roomForRun(c, &r)
 	if err != nil {
@@ -87,6 +71,30 @@ func (s *Server) roomForRun(c echo.Context, r *thread.StartRun) (note func(limit
 		row, err := s.svc.GetRun(ctx, run.ThreadID, run.RunID)
 		return errors.Is(err, thread.ErrNotFound) || err == nil && row.Status.Ended()
 	})
+}
+
+// mayCreateRun asks the authorisers whether a run may be created, and has the run marked with what they say.
+func (s *Server) mayCreateRun(c echo.Context, threadID string, r *thread.StartRun) error {
+	filter, value, err := s.allow(c, "threads", "create_run", func(v auth.Value) {
+		v["thread_id"], v["assistant_id"], v["metadata"] = encode(nullable(threadID)), encode(r.AssistantID), metadataOf(r.Metadata)
+		v["multitask_strategy"], v["after_seconds"] = encode(r.MultitaskStrategy), encode(r.AfterSeconds)
+		v["if_not_exists"] = encode(map[bool]string{true: "create", false: "reject"}[r.CreateThread])
+		v["kwargs"] = encode(map[string]json.RawMessage{
+			"input": rawOr(r.Input, "null"), "command": rawOr(r.Command, "null"),
+			"config": rawOr(r.Config, "{}"), "context": rawOr(r.Context, "null"), "webhook": encode(nullable(r.Webhook)),
+		})
+	})
+	if err != nil {
+		return err
+	}
+	r.ThreadMetadata = added(r.Metadata, metadataFrom(value, r.Metadata), filter, auth.UserFrom(c.Request().Context()).Unruled())
+	r.Metadata, r.Filter = metadataFrom(value, r.Metadata), filter
+	if value != nil { // else StartRun finds out itself
+		if _, err := s.runAssistant(c, r.AssistantID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // added returns what an authoriser set in the metadata: it marks the thread, too, if the

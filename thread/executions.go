@@ -19,7 +19,9 @@ type ExecutionFilter struct {
 	Workspace string
 	Session   string
 	Status    ExecutionStatus
-	Limit     int // default 50
+	// Keep, when set, is asked about each execution that passes the other filters.
+	Keep  func(ctx context.Context, e Execution) (bool, error)
+	Limit int // default 50
 	// Cursor is where to go on: what the page before returned.
 	Cursor string
 }
@@ -76,7 +78,11 @@ func (s *Service) selected(ctx context.Context, f ExecutionFilter, first Run) (E
 	if errors.Is(err, ErrNotFound) { // removed meanwhile
 		return Execution{}, false, nil
 	}
-	return e, err == nil && (f.Status == "" || e.Status == f.Status), err
+	if err != nil || f.Status != "" && e.Status != f.Status || f.Keep == nil {
+		return e, err == nil && (f.Status == "" || e.Status == f.Status), err
+	}
+	keep, err := f.Keep(ctx, e)
+	return e, keep, err
 }
 
 // gathered pages through executions that are found otherwise than by the store's list of them.

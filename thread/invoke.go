@@ -69,13 +69,9 @@ func (s *Service) Invoke(ctx context.Context, i Invocation) (e Execution, repeat
 			return e, true, err
 		}
 	}
-	if err := s.invokable(ctx, i, start.ThreadID); err != nil {
-		return Execution{}, false, err
-	}
-	session := Metadata{SessionKey: quoted(i.Session)}
-	start.ThreadMetadata = merged(start.ThreadMetadata, ScopeMetadata(i.Project, i.Workspace), session)
-	start.Metadata = merged(start.Metadata, session)
-	started, err := s.StartRun(ctx, start)
+	unlock := s.admission.lock(start.ThreadID) // of two at once, the second sees what becomes of the first
+	started, err := s.begin(ctx, i, start)
+	unlock()
 	if err != nil {
 		return Execution{}, false, err
 	}
@@ -86,8 +82,19 @@ func (s *Service) Invoke(ctx context.Context, i Invocation) (e Execution, repeat
 	return e, started.Repeat, err
 }
 
+// begin starts an invocation's run, if its session takes one.
+func (s *Service) begin(ctx context.Context, i Invocation, start StartRun) (Started, error) {
+	if err := s.invokable(ctx, i, start); err != nil {
+		return Started{}, err
+	}
+	session := Metadata{SessionKey: quoted(i.Session)}
+	start.ThreadMetadata = merged(start.ThreadMetadata, ScopeMetadata(i.Project, i.Workspace), session)
+	start.Metadata = merged(start.Metadata, session)
+	return s.StartRun(ctx, start)
+}
+
 // invokable refuses agents that the project doesn't have and sessions that can't take an invocation.
-func (s *Service) invokable(ctx context.Context, i Invocation, threadID string) error {
+func (s *Service) invokable(ctx context.Context, i Invocation, start StartRun) error {
 	a, err := s.Assistant(ctx, i.Agent)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
@@ -99,26 +106,33 @@ func (s *Service) invokable(ctx context.Context, i Invocation, threadID string) 
 	if project, _ := ScopeOf(a.Metadata); project != i.Project && text(a.Metadata["created_by"]) != createdBySystem {
 		return &NotFoundError{Kind: "agent", ID: i.Agent}
 	}
-	t, err := s.store.GetThread(ctx, threadID)
+	t, err := s.store.GetThread(ctx, start.ThreadID)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	if !start.Filter.Matches(t.Metadata) {
+		return &NotFoundError{Kind: "session", ID: i.Session}
+	}
 	if project, workspace := ScopeOf(t.Metadata); project != i.Project || workspace != i.Workspace {
 		return &SessionScopeError{SessionID: i.Session}
 	}
-	if t.Status != Interrupted {
+	switch t.Status {
+	case Busy: // it may be about to be suspended
+		return ErrBusy
+	case Interrupted:
+	default:
 		return nil
 	}
-	open, err := s.store.PendingInterrupts(ctx, threadID)
+	open, err := s.store.PendingInterrupts(ctx, t.ID)
 	if err != nil || len(open) == 0 {
 		return err
 	}
 	refusal := &SessionSuspendedError{SessionID: i.Session}
 	for _, q := range open {
-		refusal.ReviewIDs = append(refusal.ReviewIDs, ReviewID(threadID, q.ID, q.Generation))
+		refusal.ReviewIDs = append(refusal.ReviewIDs, ReviewID(t.ID, q.ID, q.Generation))
 	}
 	return refusal
 }

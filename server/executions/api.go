@@ -6,6 +6,7 @@ package executions
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -33,8 +34,34 @@ type Options struct {
 	Lasting func(ctx context.Context) (_ context.Context, release func(), err error)
 	// Follow has a stream sent until its end; see stream.Stream.Serve.
 	Follow func(c echo.Context, o stream.Options, open func(o stream.Options) *stream.Stream) error
+	// Room asks whether the caller may have one more run under way. note must be called, with the run, or without one.
+	Room func(c echo.Context, r *thread.StartRun) (note func(threadID, runID string), err error)
+	// Hooks, when set, ask the deployment's own authorisers, too.
+	Hooks Hooks
 	// Page is the greatest limit of a list.
 	Page int
+}
+
+// Hooks are the deployment's authorisers, as the classic API asks them.
+type Hooks interface {
+	// Begin asks whether a run may be created on a thread, and has the run marked with what they say.
+	Begin(c echo.Context, r *thread.StartRun, threadID string) error
+	// Thread asks for an action on a thread: read or update. A foreign one is a *thread.NotFoundError.
+	Thread(c echo.Context, action, threadID string) error
+	// Search is the filter on the threads that the caller may see.
+	Search(c echo.Context) (thread.Filter, error)
+}
+
+// may asks the hooks for an action on a thread. To who may not, what is on the thread isn't there.
+func (a *API) may(c echo.Context, action, threadID string, missing error) error {
+	if a.o.Hooks == nil {
+		return nil
+	}
+	err := a.o.Hooks.Thread(c, action, threadID)
+	if errors.Is(err, thread.ErrNotFound) {
+		return missing
+	}
+	return err
 }
 
 // API serves the routes.
@@ -69,17 +96,21 @@ func (a *API) Routes() []Route {
 	return list
 }
 
-// execution finds the execution of the path, if the caller may see it.
-func (a *API) execution(c echo.Context) (thread.Execution, error) {
-	id := c.Param("execution_id")
+// execution finds the execution of the path, if the caller may do this with it: read or update.
+func (a *API) execution(c echo.Context, action string) (thread.Execution, error) {
+	return a.find(c, c.Param("execution_id"), action)
+}
+
+func (a *API) find(c echo.Context, id, action string) (thread.Execution, error) {
 	e, err := a.o.Service.Execution(c.Request().Context(), id)
 	if err != nil {
 		return e, err
 	}
+	missing := &thread.NotFoundError{Kind: "execution", ID: id}
 	if e.Project != c.Param("project_id") || !sees(c, e.Project, e.Workspace) {
-		return thread.Execution{}, &thread.NotFoundError{Kind: "execution", ID: id}
+		return thread.Execution{}, missing
 	}
-	return e, nil
+	return e, a.may(c, action, e.ThreadID, missing)
 }
 
 // sees reports whether the caller sees a workspace. On a server of no users everybody does.
@@ -112,7 +143,7 @@ func ofWorkspace(c echo.Context) (string, error) {
 
 // get is GET …/executions/{execution_id}.
 func (a *API) get(c echo.Context) error {
-	e, err := a.execution(c)
+	e, err := a.execution(c, "read")
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // interrupt is POST …/executions/{execution_id}/interrupt.
 func (a *API) interrupt(c echo.Context) error {
-	e, err := a.execution(c)
+	e, err := a.execution(c, "update")
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/parley-dev/parley/server/apierror"
@@ -46,7 +47,14 @@ func (a *API) invocation(c echo.Context, workspace string) (thread.Invocation, e
 	a.o.Complete(c, &i.Run)
 	i.Run.Headers = nil // only custom headers reach the agent
 	i.IdempotencyKey, i.Run.IdempotencyKey = i.Run.IdempotencyKey, ""
-	return i, nil
+	if i.Session == "" {
+		i.Session = uuid.NewString()
+	}
+	if a.o.Hooks != nil {
+		i.Run.AssistantID, i.Run.Input, i.Run.HasInput, i.Run.CreateThread = i.Agent, i.Input, true, true
+		err = a.o.Hooks.Begin(c, &i.Run, thread.SessionThread(i.Project, i.Session))
+	}
+	return i, err
 }
 
 // begin begins an execution.
@@ -55,7 +63,16 @@ func (a *API) begin(c echo.Context, workspace string) (thread.Execution, bool, e
 	if err != nil {
 		return thread.Execution{}, false, err
 	}
+	note, err := a.o.Room(c, &i.Run)
+	if err != nil {
+		return thread.Execution{}, false, err
+	}
 	e, repeat, err := a.o.Service.Invoke(c.Request().Context(), i)
+	if err == nil && !repeat {
+		note(e.ThreadID, e.ID)
+	} else {
+		note("", "")
+	}
 	var invalid *thread.InvalidInputError
 	if errors.As(err, &invalid) && len(invalid.Path) == 1 && invalid.Path[0] == thread.SessionKey {
 		err = apierror.BadField(apierror.CodeInvalid, sessionHeader, "A session id has 1 to 128 letters, digits, _ and -.")

@@ -1,6 +1,8 @@
 package executions
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -44,6 +46,9 @@ func (a *API) list(c echo.Context) error {
 	if u := auth.UserFrom(c.Request().Context()); u != nil && u.Workspace != "" {
 		f.Workspace = u.Workspace
 	}
+	if err := a.keep(c, &f); err != nil {
+		return err
+	}
 	found, next, err := a.o.Service.Executions(c.Request().Context(), f)
 	if err != nil {
 		return err
@@ -59,4 +64,23 @@ func (a *API) list(c echo.Context) error {
 		out.Executions[i] = a.brief(e)
 	}
 	return a.write(c, http.StatusOK, out)
+}
+
+// keep has the list leave out what the hooks hide.
+func (a *API) keep(c echo.Context, f *thread.ExecutionFilter) error {
+	if a.o.Hooks == nil {
+		return nil
+	}
+	visible, err := a.o.Hooks.Search(c)
+	if err != nil || len(visible) == 0 {
+		return err
+	}
+	f.Keep = func(ctx context.Context, e thread.Execution) (bool, error) {
+		t, err := a.o.Service.GetThread(ctx, e.ThreadID)
+		if errors.Is(err, thread.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil && visible.Matches(t.Metadata), err
+	}
+	return nil
 }

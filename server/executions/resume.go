@@ -54,7 +54,7 @@ func (a *API) resume(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := a.execution(c)
+	e, err := a.execution(c, "update")
 	if err != nil {
 		return err
 	}

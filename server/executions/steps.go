@@ -99,6 +99,9 @@ func (a *API) sessionRuns(c echo.Context) error {
 			return apierror.BadField(apierror.CodeInvalid, "limit", "The limit must be a whole number from 1 to "+strconv.Itoa(a.o.Page)+".")
 		}
 	}
+	if err := a.may(c, "read", thread.SessionThread(project, session), apierror.NotFound("session", session)); err != nil {
+		return err
+	}
 	reports, err := a.o.Service.SessionRuns(c.Request().Context(), project, session, limit)
 	if err != nil {
 		return err

@@ -55,11 +55,11 @@ func (a *API) goOn(c echo.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	e, err := a.o.Service.Execution(ctx, run.ExecutionID)
+	e, err := a.find(c, run.ExecutionID, "read")
 	if err != nil {
 		return err
 	}
-	if e.Project != c.Param("project_id") || e.Workspace != workspace {
+	if e.Workspace != workspace {
 		return apierror.NotFound("execution", runID)
 	}
 	return a.follow(c, e, run, stream.Options{LastEventID: id})
