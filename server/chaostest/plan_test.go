@@ -112,7 +112,10 @@ func newPlan(seed uint64) *plan {
 	p.addFault(rnd, p.kind)
 	for rnd.IntN(3) == 0 {
 		other := kinds[rnd.IntN(len(kinds))]
-		if at := belongs[other]; (at == "" || at == p.topology) && !p.has(faultPromote, faultDepose) {
+		switch at := belongs[other]; {
+		case at != "" && at != p.topology, p.has(faultPromote, faultDepose):
+		case other == faultFull && p.has(faultReshard), other == faultReshard && p.has(faultFull): // slots can't move where there is no room
+		default:
 			p.addFault(rnd, other)
 		}
 	}
