@@ -77,9 +77,7 @@ func (d Delivery) Shown() string {
 		return address
 	}
 	host, path, slash := strings.Cut(rest, "/")
-	if _, after, ok := strings.Cut(host, "@"); ok {
-		host = after
-	}
+	host = host[strings.LastIndexByte(host, '@')+1:]
 	if slash {
 		host += "/" + path
 	}
