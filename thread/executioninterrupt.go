@@ -84,11 +84,10 @@ func (s *Service) armStep(ctx context.Context, e Execution, at int, here *active
 		return InterruptNoop, nil
 	}
 	run := e.Runs[at]
-	actor := ActorFrom(ctx)
+	later := context.WithoutCancel(ctx)
 	strike := func() {
-		ctx := WithActor(context.Background(), actor)
-		if err := s.CancelRun(ctx, run.ThreadID, run.ID, CancelInterrupt); err != nil {
-			s.complain(ctx, "abort a call of run "+run.ID, err)
+		if err := s.CancelRun(later, run.ThreadID, run.ID, CancelInterrupt); err != nil {
+			s.complain(later, "abort a call of run "+run.ID, err)
 		}
 	}
 	switch {

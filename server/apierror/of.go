@@ -104,7 +104,7 @@ func ofReview(err error) *Error {
 		e := New(http.StatusConflict, "EXECUTION_NOT_SUSPENDED", sentence(idle.Error()), string(idle.Status)).With("status", string(idle.Status))
 		if r := idle.Decided; r != nil && r.Decided != nil {
 			o := r.Decided
-			e.With("decided", Decided{By: nullable(o.By), At: stamp(o.At), Decision: nullable(o.Decision), ReviewID: r.ID, Status: string(r.Status)})
+			e = e.With("decided", Decided{By: nullable(o.By), At: stamp(o.At), Decision: nullable(o.Decision), ReviewID: r.ID, Status: string(r.Status)})
 		}
 		return e
 	case errors.As(err, &several):
