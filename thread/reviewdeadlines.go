@@ -12,8 +12,9 @@ const (
 	// deadlinesIdle is how often deadlines are looked at although none is due: another process may have set some.
 	deadlinesIdle  = time.Minute
 	deadlinesBatch = 100
-	// deadlineRetry is the pause before a deadline that couldn't be carried out is tried again.
-	deadlineRetry = 10 * time.Second
+	// deadlineRetry is the first pause before a deadline that couldn't be carried out is tried again; it doubles up to longestDeadlineRetry.
+	deadlineRetry        = 10 * time.Second
+	longestDeadlineRetry = 10 * time.Minute
 	// deadlineSkew is the pause when the store's clock is behind ours.
 	deadlineSkew = 50 * time.Millisecond
 )
@@ -23,12 +24,18 @@ const (
 type deadlines struct {
 	s    *Service
 	call chan struct{}
-	// failed are reviews whose deadline couldn't be carried out, with when to try again. Only the loop uses it.
-	failed map[string]time.Time
+	// failed are reviews whose deadline couldn't be carried out. Only the loop uses it.
+	failed map[string]failedDeadline
+}
+
+// failedDeadline is when a deadline is tried again, and after which pause.
+type failedDeadline struct {
+	again time.Time
+	pause time.Duration
 }
 
 func newDeadlines(s *Service) *deadlines {
-	return &deadlines{s: s, call: make(chan struct{}, 1), failed: map[string]time.Time{}}
+	return &deadlines{s: s, call: make(chan struct{}, 1), failed: map[string]failedDeadline{}}
 }
 
 // wake makes the loop look at once: the next deadline may have changed.
@@ -50,11 +57,12 @@ func (d *deadlines) round(ctx context.Context) time.Duration {
 		return deadlineRetry
 	}
 	now, wait, done := d.s.clock.Now(), deadlinesIdle, false
-	still := map[string]time.Time{}
+	still := map[string]failedDeadline{}
 	for _, r := range due {
-		if again := d.failed[r.ID]; again.After(now) {
-			still[r.ID] = again
-			wait = min(wait, again.Sub(now))
+		before := d.failed[r.ID]
+		if before.again.After(now) {
+			still[r.ID] = before
+			wait = min(wait, before.again.Sub(now))
 			continue
 		}
 		if ctx.Err() != nil {
@@ -67,8 +75,9 @@ func (d *deadlines) round(ctx context.Context) time.Duration {
 			wait = min(wait, deadlineSkew)
 		default:
 			d.s.complain(ctx, "carry out the deadline of review "+r.ID, err)
-			still[r.ID] = now.Add(deadlineRetry)
-			wait = min(wait, deadlineRetry)
+			pause := min(max(2*before.pause, deadlineRetry), longestDeadlineRetry)
+			still[r.ID] = failedDeadline{now.Add(pause), pause}
+			wait = min(wait, pause)
 		}
 	}
 	d.failed = still

@@ -43,7 +43,7 @@ func (s *Service) DecideReview(ctx context.Context, d ReviewDecision) (Started, 
 	}
 	start, err := s.decision(ctx, d, r)
 	if err != nil {
-		s.auditRefused(ctx, r, d.Answer, err)
+		s.auditRefused(ctx, r, d.attempt(), err)
 		return Started{}, r, err
 	}
 	started, err := s.StartRun(ctx, start)
@@ -60,6 +60,14 @@ func (s *Service) DecideReview(ctx context.Context, d ReviewDecision) (Started, 
 		}
 	}
 	return started, r, err
+}
+
+// attempt is what was decided, as the audit log keeps it of a decision that was refused.
+func (d *ReviewDecision) attempt() json.RawMessage {
+	if d.Answer != nil {
+		return d.Answer
+	}
+	return encodeJSON(map[string]string{"decision": d.Decision, notesKey: d.Notes})
 }
 
 // decision is the run that goes on with the answer.

@@ -223,6 +223,7 @@ func TestAFlatDecisionThatCantBeMeantIsRefused(t *testing.T) {
 			require.Equal(t, []string{thread.AuditRequested, thread.AuditRefused}, actions(trail))
 			require.Equal(t, tc.code, trail[1].Cause)
 			require.Equal(t, "rita", trail[1].Actor.Principal)
+			require.JSONEq(t, `{"decision":"`+tc.decision+`","reviewer_notes":"`+tc.notes+`"}`, string(trail[1].Answer))
 		})
 	}
 }

@@ -165,7 +165,11 @@ func (s *shown) agree() {
 	if len(s.calls) == 1 {
 		s.reason, _, _ = strings.Cut(s.calls[0].Description, "\n")
 	}
-	if s.reason == "" {
+	switch {
+	case s.reason != "":
+	case len(names) == 1:
+		s.reason = "A tool call waits for approval: " + names[0]
+	default:
 		s.reason = fmt.Sprintf("%d tool calls wait for approval: %s", len(names), strings.Join(names, ", "))
 	}
 }
