@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -154,16 +153,7 @@ func TestACronDecidesNothing(t *testing.T) {
 	starter, bob := k.holder("acme", "ada", "owner"), k.holder("acme", "bob", "owner")
 	thread, interrupt := asks(starter, "ask")
 	id := bob.post("/threads/"+thread+"/runs/crons", `{"assistant_id":"ask","schedule":"0 0 1 1 *","command":{"resume":"yes"}}`).ok().str("cron_id")
-	cron, err := k.store.GetCron(t.Context(), id)
-	require.NoError(t, err)
-	cron.NextRun = time.Now().Add(-time.Second)
-	require.NoError(t, k.store.PutCron(t.Context(), cron))
-	bob.post("/runs/crons", `{"assistant_id":"echo","schedule":"0 0 1 1 *","input":{}}`).ok() // has the server look what is due
-	bob.until("it has fired", func() bool {
-		c, err := k.store.GetCron(t.Context(), id)
-		require.NoError(t, err)
-		return c.NextRun.After(time.Now())
-	})
+	require.NoError(t, k.fire(id, bob))
 	bob.until("it was refused", func() bool {
 		return strings.Contains(bob.get("/api/v1/projects/acme/audit?limit=100").ok().body, "review.refused")
 	})

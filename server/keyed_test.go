@@ -3,6 +3,7 @@ package server_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -80,6 +81,25 @@ func acmesThings(c *client, project string) belongings {
 	b["key_id"] = c.post("/api/v1/projects/"+project+"/keys", `{"roles":["viewer"],"name":"`+mark+`"}`).is(http.StatusCreated).str("id")
 	b["review_id"] = c.get("/api/v1/projects/" + project + "/reviews").ok().json()["reviews"].([]any)[0].(map[string]any)["review_id"].(string)
 	return b
+}
+
+// fire has a cron fire now, whatever its schedule says, and waits for that.
+func (k *keyed) fire(id string, c *client) error {
+	k.t.Helper()
+	cron, err := k.store.GetCron(k.t.Context(), id)
+	if err != nil {
+		return err
+	}
+	cron.NextRun = time.Now().Add(-time.Second)
+	if err := k.store.PutCron(k.t.Context(), cron); err != nil {
+		return err
+	}
+	c.post("/runs/crons", `{"assistant_id":"echo","schedule":"0 0 1 1 *","input":{}}`).ok() // has the server look what is due
+	c.until("it has fired", func() bool {
+		cron, err = k.store.GetCron(k.t.Context(), id)
+		return err != nil || cron.NextRun.After(time.Now())
+	})
+	return err
 }
 
 // lent is a store that somebody else closes.
