@@ -1,5 +1,7 @@
 package server
 
+import "github.com/alecthomas/kong"
+
 // Route is a method and a path with :parameters.
 type Route struct{ Method, Path string }
 
@@ -17,3 +19,18 @@ var RunCommandLine = run
 
 // ServeMCPOver speaks MCP over two streams.
 var ServeMCPOver = (*Server).serveMCPOver
+
+// ServeOptions are the options that flags of serve make.
+func ServeOptions(o Options, args ...string) (Options, error) {
+	var cmd serveCommand
+	parser, err := kong.New(&cmd, kong.Vars{
+		"host": "", "port": "", "data": "", "sets": "", "grace": "", "drain": "", "live": "", "ready": "",
+	})
+	if err != nil {
+		return o, err
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return o, err
+	}
+	return cmd.options(&environment{options: o})
+}

@@ -102,13 +102,20 @@ func TestTakenPortIsAnError(t *testing.T) {
 	require.Contains(t, errs, "in use")
 }
 
-// child starts the command line as a process; url is what it printed.
-func child(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, url, line string) {
+// childCommand is the command line as a process.
+func childCommand(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	list, err := json.Marshal(args)
 	require.NoError(t, err)
-	cmd = exec.CommandContext(t.Context(), os.Args[0])
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(append(os.Environ(), childEnv+"="+string(list)), env...)
+	return cmd
+}
+
+// child starts the command line as a process; url is what it printed.
+func child(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, url, line string) {
+	t.Helper()
+	cmd = childCommand(t, env, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
