@@ -31,8 +31,12 @@ func (s *Server) reviewRoutes() []route {
 	return list
 }
 
-// followReviews is GET /feeds/reviews: the hints of the caller's own project.
+// followReviews is GET /feeds/reviews: the hints of the caller's own project. Who may search
+// threads may know that a question of one has changed; see followRuns.
 func (s *Server) followReviews(c echo.Context) error {
+	if _, _, err := s.allow(c, "threads", "search", nil); err != nil {
+		return err
+	}
 	return s.reviewsAPI().Follow(c, auth.UserFrom(c.Request().Context()).ProjectID())
 }
 

@@ -42,6 +42,7 @@ func TestItAnswersFromTheHelpPages(t *testing.T) {
 	require.Equal(t, "Here you are: Delivery takes three days.", lastWords(t, thread))
 }
 
+// D-99: a tool that waits for a person is a Go function; there is no other engine.
 func TestItPaysWhatAPersonHasDecided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
