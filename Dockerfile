@@ -1,9 +1,13 @@
 # The image of Parley: one static binary, nothing else, not root.
 #
 #     docker build -t parley .
-#     docker run -p 2024:2024 -v parley:/data parley                                       # data in the volume
-#     docker run -p 2024:2024 -e PARLEY_REDIS=redis://redis:6379 parley                    # data in Redis
-#     docker run -p 2024:2024 -e PARLEY_CONFIG=/agents.yaml -v ./agents.yaml:/agents.yaml parley
+#     export PARLEY_BOOTSTRAP_KEY=$(docker run --rm parley keys generate)                  # keep it: it may do everything
+#     docker run -p 2024:2024 -e PARLEY_BOOTSTRAP_KEY -v parley:/data parley               # data in the volume
+#     docker run -p 2024:2024 -e PARLEY_BOOTSTRAP_KEY -e PARLEY_REDIS=redis://redis:6379 parley
+#     docker run -p 2024:2024 -e PARLEY_BOOTSTRAP_KEY -e PARLEY_CONFIG=/agents.yaml -v ./agents.yaml:/agents.yaml parley
+#
+# Without a key or an issuer of tokens (docs/identity.md) it doesn't start, since it listens on every address.
+# To try it alone: -p 127.0.0.1:2024:2024 -e PARLEY_INSECURE_ANONYMOUS=1
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -38,6 +38,14 @@ const (
 	sessionEnv   = "PARLEY_SESSION_KEY"   // Identity.SessionKey
 )
 
+// secretsHelp tells of what has no flag.
+const secretsHelp = "Secrets come by the environment alone. " +
+	bootstrapEnv + ": an owner's API key that shall exist, as \"parley keys generate\" prints it. " +
+	sessionEnv + ": what seals the web app's sessions, 32 bytes or more. Default: a random one, kept in the store."
+
+// Help implements kong.HelpProvider.
+func (serveCommand) Help() string { return secretsHelp }
+
 // apply takes the flags and the environment over.
 func (f identityFlags) apply(o *Options) error {
 	i := &o.Identity
