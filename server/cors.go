@@ -30,10 +30,10 @@ type CORS struct {
 }
 
 // exposed are the headers that clients of this API read (D-70).
-var exposed = []string{"content-location", "location", "x-pagination-total", "x-pagination-next", "x-parley-replay"}
+var exposed = []string{"content-location", "location", "x-pagination-total", "x-pagination-next", "x-parley-replay", "x-session-id"}
 
 // requested are the headers that clients of this API send.
-var requested = []string{"content-type", "x-api-key", "authorization", "last-event-id", "prefer", "x-auth-scheme", "idempotency-key"}
+var requested = []string{"content-type", "x-api-key", "authorization", "last-event-id", "prefer", "x-auth-scheme", "idempotency-key", "x-session-id"}
 
 // cors answers preflights and marks replies.
 type cors struct {
