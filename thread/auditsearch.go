@@ -162,4 +162,4 @@ func (q AuditQuery) find(e AuditEntry) (f *AuditFound, past bool) {
 }
 
 // auditSkew is how far the order in a project's chain may be off that of time: threads' entries are sealed behind their transitions.
-const auditSkew = time.Hour
+const auditSkew = 24 * time.Hour

@@ -131,12 +131,12 @@ func refusal(err error, r thread.Review) error {
 	if e.Status != http.StatusConflict || r.ID == "" {
 		return err
 	}
-	e.With("review_id", r.ID).With("status", string(r.Status))
+	e = e.With("review_id", r.ID).With("status", string(r.Status))
 	if d := outcome(r); d != nil {
-		e.With("decided", d).With("by", d.By).With("at", d.At).With("decision", d.Decision)
+		e = e.With("decided", d).With("by", d.By).With("at", d.At).With("decision", d.Decision)
 	}
 	if r.Status == thread.ReviewClaimed {
-		e.With("assignee", r.Assignee)
+		e = e.With("assignee", r.Assignee)
 	}
 	return e
 }
