@@ -38,7 +38,7 @@ func TestMatch(t *testing.T) {
 }
 
 // documents are those whose transcripts are run, each against a server of its own, as a user builds it.
-var documents = []string{"README.md", "docs/cli.md", "docs/reviews.md"}
+var documents = []string{"README.md", "docs/cli.md", "docs/executions.md", "docs/reviews.md"}
 
 func TestTranscripts(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "jq"} {
