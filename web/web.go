@@ -25,11 +25,11 @@ const Base = "/app/"
 // nonceMark stands in the page where the nonce of its policy goes.
 const nonceMark = "__CSP_NONCE__"
 
-// The policy lets the page load, call and embed nothing but its own server; images in
-// conversations may come from secure addresses. Styles with the page's nonce are those of
+// The policy lets the page load, call and embed nothing but its own server, so that no text in
+// a conversation can send anything elsewhere. Styles with the page's nonce are those of
 // open dialogs, which keep the page behind them from scrolling.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data: blob: https:; " +
-	"font-src 'self'; connect-src 'self'; manifest-src 'self'; media-src 'self' blob: https:; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self' data: blob:; " +
+	"font-src 'self'; connect-src 'self'; manifest-src 'self'; media-src 'self' blob:; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 // Page answers with the app's page, whatever its address: the app finds out itself what to show.

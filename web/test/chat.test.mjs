@@ -1,6 +1,7 @@
 // The chat, by what its users want.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ownServer } from "./durable.mjs";
 import { accessible, answered, button, chat, composer, messages, newTab, question, sameWindow, say, server } from "./app.mjs";
 
 test("a message is answered in Markdown, and the conversation is in the list and at its address", async (t) => {
@@ -198,6 +199,43 @@ test("the state and its checkpoints can be looked at, and shown as they were", a
   await button(panel.getByRole("listitem").filter({ hasText: "Step 1" }), "Show this point").click();
   await tab.getByText("You are looking at an earlier version").waitFor();
   assert.equal(await messages(tab).getByText("two").count(), 0);
+});
+
+test("a message that could not be sent says so, and is sent again", async (t) => {
+  const tab = await chat(t, "echo");
+  await tab.route("**/commands", (route) => route.fulfill({ status: 400, json: { error: "not now" } }));
+  await say(tab, "are you there");
+  await tab.getByText("Not sent").waitFor();
+  await tab.unroute("**/commands");
+  await button(tab, "Send again").click();
+  await messages(tab).getByText("are you there").nth(1).waitFor();
+  await tab.getByText("Not sent").waitFor({ state: "detached" });
+  assert.equal(await messages(tab).getByText("are you there").count(), 2);
+});
+
+test("the server goes away and comes back: the page says so, and goes on by itself", async (t) => {
+  const own = await ownServer(t, "demo");
+  const tab = await newTab(t);
+  await tab.goto(`${own.url}/app/chat?agent=approval`);
+  await say(tab, "Refund order 4711");
+  await question(tab).waitFor();
+  const stopped = own.stop("SIGKILL");
+  await tab.getByRole("status").filter({ hasText: /Connection lost|Reconnecting/ }).waitFor();
+  await stopped;
+  await own.begin();
+  await tab.getByText("Connected again").waitFor();
+  await button(question(tab), "Approve").click();
+  await messages(tab).getByText(/Done: Refund order 4711/).waitFor();
+});
+
+test("a tab that sits idle shows what another one does", async (t) => {
+  const tab = await chat(t, "echo");
+  await say(tab, "before");
+  await messages(tab).getByText("before").nth(1).waitFor();
+  const other = await sameWindow(tab, tab.url());
+  await messages(other).getByText("before").nth(1).waitFor();
+  await say(tab, "afterwards");
+  await messages(other).getByText("afterwards").nth(1).waitFor();
 });
 
 test("on a phone everything is in reach, in Chinese and in the dark", async (t) => {

@@ -1,5 +1,6 @@
 // The pages and their addresses. Everything but the frame is loaded when it is first shown.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { crowded } from "../chat/stream/tabs";
 import { NotFound } from "./NotFound";
 import { PageFailed } from "./PageFailed";
 import { Frame } from "./Frame";
@@ -27,6 +28,8 @@ const chat = createRoute({
   getParentRoute: () => root,
   path: "/app/chat/{-$threadId}",
   validateSearch: (search: Record<string, unknown>): ChatSearch => ({ agent: text(search["agent"]), at: text(search["at"]) }),
+  loader: crowded,
+  staleTime: Infinity, // a conversation keeps its transport
   component: lazyRouteComponent(() => import("../chat/ChatPage"), "ChatPage"),
 });
 

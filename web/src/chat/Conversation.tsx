@@ -20,6 +20,7 @@ import { Nested } from "./nested/Nested";
 import { RunState } from "./RunState";
 import { useOpenQuestions } from "./stream/questions";
 import { useChatStream } from "./stream/useChatStream";
+import { useWake } from "./stream/wake";
 import { useThreadsChanged } from "./threads/threads";
 import { Suggestions } from "./Suggestions";
 import { useActions } from "./useActions";
@@ -40,21 +41,23 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { at } = route.useSearch();
+  const crowded = route.useLoaderData();
   const changed = useThreadsChanged();
   const [inspecting, setInspecting] = useState(false);
   const [stored, setStored] = useState(threadId !== undefined); // whether the server has the thread
 
   const { stream, connection } = useChatStream({
-    agent, threadId, onThreadId: onBegan,
+    crowded, agent, threadId, onThreadId: onBegan,
     onRunChanged() {
       setStored(true);
       changed();
       void queries.invalidateQueries({ queryKey: checkpointsKey(stream.threadId) });
     },
   });
+  useWake(stream);
   const branches = useBranches(stream, stored ? threadId : undefined, at, (leaf) => void navigate({ to: ".", search: (old) => ({ ...old, at: leaf }), replace: true }));
   const questions = useOpenQuestions(stream);
-  const { actions, send, failure } = useActions(stream, branches, questions);
+  const { actions, send, failure, unsent } = useActions(stream, branches, questions);
   const open = branches.older ? [] : questions;
   return (
     <section className={css.conversation} aria-label={agentTitle(agent)}>
@@ -65,18 +68,18 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
       <Actions value={actions}>
         <MessageList
           messages={branches.messages}
-          empty={stream.isThreadLoading ? <p className={css.muted}>{words.app.loading}</p> : threadId === undefined ? <Suggestions agent={agent} onSend={send} /> : null}
+          empty={stream.isThreadLoading ? <p className={css.muted}>{words.app.loading}</p> : threadId === undefined ? <Suggestions agent={agent} onSend={(text) => send(text)} /> : null}
           tail={
             <>
               {branches.older ? null : <Nested stream={stream} />}
               <Questions stream={stream} questions={open} />
-              <RunState stream={stream} asking={open.length > 0} failure={failure} onRetry={() => void branches.submit(null)} />
+              <RunState stream={stream} asking={open.length > 0} failure={failure} unsent={unsent} onRetry={() => void branches.submit(null)} />
             </>
           }
         />
       </Actions>
       <Queue stream={stream} />
-      <Composer running={stream.isLoading} asking={open.length > 0} draftKey={`parley-draft-${threadId ?? agent.assistant_id}`} onSend={send} onStop={() => void stream.stop()} />
+      <Composer running={stream.isLoading} asking={open.length > 0} draftKey={`parley-draft-${threadId ?? agent.assistant_id}`} onSend={(text) => send(text)} onStop={() => void stream.stop()} />
     </section>
   );
 }

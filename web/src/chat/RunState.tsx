@@ -9,11 +9,13 @@ interface Props {
   asking: boolean;
   /** Why something that the user wanted could not be done. */
   failure: string;
+  /** The last message has not been sent: it has a button of its own. */
+  unsent: boolean;
   onRetry(): void;
 }
 
 /** The last lines of a conversation: it works, or it failed. */
-export function RunState({ stream, asking, failure, onRetry }: Props) {
+export function RunState({ stream, asking, failure, unsent, onRetry }: Props) {
   const words = useWords();
   const error = stream.error ? String((stream.error as { message?: string }).message ?? stream.error) : "";
   return (
@@ -24,7 +26,7 @@ export function RunState({ stream, asking, failure, onRetry }: Props) {
       {error && !stream.isLoading ? (
         <Notice kind="bad" alert>
           <span><strong>{words.chat.runFailed}</strong>: {error}</span>
-          <Button small onClick={onRetry}>{words.chat.retryRun}</Button>
+          {unsent ? null : <Button small onClick={onRetry}>{words.chat.retryRun}</Button>}
         </Notice>
       ) : null}
       {failure ? <Notice kind="bad" alert>{failure}</Notice> : null}

@@ -1,5 +1,6 @@
 // What the buttons of a conversation do.
 import { STREAM_CONTROLLER } from "@langchain/react";
+import { v7 } from "@langchain/core/utils/uuid";
 import { useCallback, useMemo, useRef, useState } from "react";
 import type { BaseMessage } from "@langchain/core/messages";
 import { readQuestion } from "../approval/question";
@@ -9,6 +10,8 @@ import type { MessageActions } from "./messages/actions";
 import { useToolProgress } from "./stream/progress";
 import type { OpenQuestion } from "./stream/questions";
 import type { ChatStream } from "./stream/useChatStream";
+
+const none: ReadonlySet<string> = new Set();
 
 export function useActions(stream: ChatStream, branches: Branches, questions: OpenQuestion[]) {
   const [failure, setFailure] = useState("");
@@ -26,17 +29,22 @@ export function useActions(stream: ChatStream, branches: Branches, questions: Op
     work.catch((error: unknown) => setFailure(error instanceof Error ? error.message : String(error)));
   }, []);
 
-  const send = useCallback((text: string, id?: string) => {
+  // @langchain/react 1.1.0 forgets the state of a message that failed as the first of its thread.
+  const [failed, setFailed] = useState<ReadonlySet<string>>(none);
+  const send = useCallback((text: string, again?: string) => {
+    const id = again ?? v7();
     const { stream: now, branches: shown } = latest.current;
-    const options = now.isLoading ? { multitaskStrategy: "enqueue" } : {};
+    setFailed((ids) => new Set([...ids].filter((old) => old !== id)));
+    const options = { onError: () => setFailed((ids) => new Set(ids).add(id)), ...(now.isLoading ? { multitaskStrategy: "enqueue" } : {}) };
     // What fails here is in stream.error, and the message is marked.
-    shown.submit({ messages: [{ type: "human", content: text, ...(id ? { id } : {}) }] }, options).catch(() => {});
+    shown.submit({ messages: [{ type: "human", content: text, id }] }, options).catch(() => {});
   }, []);
 
   const actions = useMemo<MessageActions>(
     () => ({
       stream: handle,
       running,
+      failed,
       waitingCalls: waiting.size === 0 ? none : new Set(waiting),
       progress,
       forks: branches.forks,
@@ -48,12 +56,11 @@ export function useActions(stream: ChatStream, branches: Branches, questions: Op
       },
       onResend: (message) => send(textOf(message), message.id),
     }),
-    [handle, running, [...waiting].join(), progress, forkKey(branches), attempt, send],
+    [handle, running, failed, [...waiting].join(), progress, forkKey(branches), attempt, send],
   );
-  return { actions, send, failure };
+  const last = branches.messages.at(-1);
+  return { actions, send, failure, unsent: last !== undefined && failed.has(last.id ?? "") };
 }
-
-const none: ReadonlySet<string> = new Set();
 
 const forkKey = ({ forks }: Branches) => [...forks].map(([id, f]) => `${id}:${f.chosen}/${f.options.length}`).join();
 

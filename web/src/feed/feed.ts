@@ -2,7 +2,7 @@
 // server over HTTP/1.1, so all tabs share one: whoever holds the lock listens for the others.
 import { useEffect, useRef } from "react";
 
-/** Follows a feed: calls back at once, and then, at most twice a second, when the server says so. */
+/** Follows a feed: calls back, at most twice a second, when the server says that something changed. */
 export function useFeed(url: string | undefined, changed: () => void): void {
   const latest = useRef(changed);
   latest.current = changed;

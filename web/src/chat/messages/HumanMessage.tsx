@@ -13,8 +13,9 @@ import css from "./messages.module.css";
 
 export function HumanMessage({ message }: { message: BaseMessage }) {
   const words = useWords();
-  const { stream, running, forks, onShow, onEdit, onResend } = useMessageActions();
-  const status = useMessageMetadata(stream, message.id)?.optimisticStatus;
+  const { stream, running, failed, forks, onShow, onEdit, onResend } = useMessageActions();
+  const told = useMessageMetadata(stream, message.id);
+  const status = told?.optimisticStatus ?? (told === undefined && failed.has(message.id ?? "") ? "failed" : undefined);
   const [editing, setEditing] = useState(false);
   const text = textOf(message);
   const fork = forks.get(message.id ?? "");

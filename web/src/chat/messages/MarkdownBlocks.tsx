@@ -7,7 +7,7 @@ import { CopyButton } from "../../ui/CopyButton";
 import { split, type Split } from "./blocks";
 import css from "./Markdown.module.css";
 
-/** A text in Markdown, while it is being written, too. HTML in it is shown as text, images only from secure addresses. */
+/** A text in Markdown, while it is being written, too. HTML in it is shown as text, images are links. */
 export function MarkdownBlocks({ text }: { text: string }) {
   const last = useRef<Split | undefined>(undefined);
   last.current = last.current?.text === text ? last.current : split(text, last.current);
@@ -25,6 +25,8 @@ const plugins = [readGfm];
 
 const components: Components = {
   a: ({ node: _, ...rest }) => <a {...rest} target="_blank" rel="noopener noreferrer" />,
+  // An image's address could carry what the conversation says to another server; a person may follow the link.
+  img: ({ src, alt }) => <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noopener noreferrer">{alt || src}</a>,
   table: ({ node: _, ...rest }) => <div className={css.scroll} tabIndex={0} role="group"><table {...rest} /></div>,
   pre: ({ node: _, children, ...rest }) => (
     <div className={css.code}>
@@ -34,7 +36,11 @@ const components: Components = {
   ),
 };
 
+/** A line that is nothing but words: no mark of Markdown, no address. */
+const words = /^(?!\d+[.)])[\p{L}\p{N}][\p{L}\p{M}\p{N} ,.;'"()?!%-]*$/u;
+
 const Block = memo(function Block({ text }: { text: string }) {
+  if (words.test(text) && !text.includes("www.")) return <p>{text}</p>;
   return <ReactMarkdown remarkPlugins={plugins} components={components} skipHtml={false}>{text}</ReactMarkdown>;
 });
 

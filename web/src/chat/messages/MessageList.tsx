@@ -7,6 +7,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { Button } from "../../ui/Button";
 import { useWords } from "../../words/words";
 import { entriesOf } from "./entries";
+import { useGrowth } from "./growth";
 import { MessageRow } from "./MessageRow";
 import css from "./messages.module.css";
 
@@ -22,7 +23,8 @@ export function MessageList({ messages, empty, tail }: Props) {
   const words = useWords();
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const entries = useMemo(() => entriesOf(messages), [messages]);
+  const drawn = useGrowth(messages);
+  const entries = useMemo(() => entriesOf(drawn), [drawn]);
   const rows = useVirtualizer({
     count: entries.length,
     getScrollElement: () => box.current,

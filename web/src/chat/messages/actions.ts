@@ -8,6 +8,8 @@ import type { Progress } from "../stream/progress";
 export interface MessageActions {
   stream: AnyStream;
   running: boolean;
+  /** Messages whose sending, or whose run, failed. */
+  failed: ReadonlySet<string>;
   /** Calls about which a question is open. */
   waitingCalls: ReadonlySet<string>;
   progress: Progress;

@@ -10,6 +10,10 @@ export interface Split {
 
 /** Splits a text; what the split of its beginning already settled is taken over. */
 export function split(text: string, before: Split | undefined): Split {
+  // What goes on in the same line begins no block; it is the end of the last one.
+  if (before && before.blocks.length > 0 && text.startsWith(before.text) && !text.slice(before.text.length).includes("\n")) {
+    return { text, blocks: [...before.blocks.slice(0, -1), before.blocks.at(-1)! + text.slice(before.text.length)] };
+  }
   // The last block of the beginning may still have grown, and so may the one before (a list, a table).
   const keep = before && before.text !== "" && text.startsWith(before.text) ? before.blocks.slice(0, -2) : [];
   const settled = keep.reduce((length, block) => length + block.length, 0);

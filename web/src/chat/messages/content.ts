@@ -44,7 +44,7 @@ function partOf(block: unknown): Part | undefined {
     case "image_url": {
       const given = isObject(block["image_url"]) ? block["image_url"]["url"] : block["image_url"];
       const url = given ?? block["url"] ?? dataUrl(block);
-      return typeof url === "string" && /^(https:|data:image\/|blob:)/.test(url) ? { kind: "image", url } : undefined;
+      return typeof url === "string" && /^(data:image\/|blob:)/.test(url) ? { kind: "image", url } : typeof url === "string" && url.startsWith("https:") ? { kind: "file", name: url, url } : undefined;
     }
     case "file":
     case "audio":

@@ -2,11 +2,14 @@ import { useStream } from "@langchain/react";
 import { useMemo, useRef } from "react";
 import type { Agent } from "../agents";
 import { useConnection } from "./connection";
+import { pacedFetch } from "./paced";
 
 /** What the app reads of an agent's state; whatever else there is, the inspector shows. */
 export type ChatState = Record<string, unknown>;
 
 interface Options {
+  /** Other tabs are open, too. */
+  crowded: boolean;
   agent: Agent;
   threadId: string | undefined;
   onThreadId(id: string): void;
@@ -14,7 +17,7 @@ interface Options {
 }
 
 /** A conversation with an agent, by the published hook. */
-export function useChatStream({ agent, threadId, onThreadId, onRunChanged }: Options) {
+export function useChatStream({ crowded, agent, threadId, onThreadId, onRunChanged }: Options) {
   const { connection, options } = useConnection();
   // The hook keeps the callbacks of its first render.
   const latest = useRef({ onThreadId, onRunChanged });
@@ -31,6 +34,8 @@ export function useChatStream({ agent, threadId, onThreadId, onRunChanged }: Opt
     apiUrl: location.origin,
     assistantId: agent.assistant_id,
     threadId: threadId ?? null,
+    transport: crowded ? "websocket" : "sse",
+    fetch: pacedFetch,
     ...callbacks,
     ...options,
   });

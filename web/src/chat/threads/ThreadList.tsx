@@ -35,10 +35,10 @@ export function ThreadList({ current, onChosen }: { current: string | undefined;
             options={[["", words.threads.all], ...statuses.map((s) => [s, words.threads.status[s]] as const)]} />
         </div>
       </div>
+      {threads.isSuccess && found.length === 0 ? <p className={css.empty}>{all.length === 0 ? words.threads.empty : words.threads.noneFound}</p> : null}
       <ul className={css.items}>
         {found.map((thread) => <ThreadItem key={thread.thread_id} thread={thread} current={thread.thread_id === current} onChosen={onChosen} />)}
       </ul>
-      {threads.isSuccess && found.length === 0 ? <p className={css.empty}>{all.length === 0 ? words.threads.empty : words.threads.noneFound}</p> : null}
       {threads.hasNextPage ? <Button small kind="quiet" onClick={() => void threads.fetchNextPage()}>{words.app.more}</Button> : null}
     </section>
   );
