@@ -144,6 +144,7 @@ func refusedCommand(err error) *protocolError {
 		fault   *validationError
 		resume  *agent.ResumeError
 		decided *thread.AlreadyDecidedError
+		late    *thread.ReviewExpiredError
 		command *agent.InvalidCommandError
 		update  *agent.InvalidUpdateError
 		input   *thread.InvalidInputError
@@ -160,6 +161,8 @@ func refusedCommand(err error) *protocolError {
 		return &protocolError{codeNoInterrupt, decided.Error(), map[string]any{
 			"interrupt_id": decided.InterruptID, "by": decided.Answer.By, "at": timestamp(decided.Answer.At), "decision": decided.Answer.Value,
 		}}
+	case errors.As(err, &late):
+		return &protocolError{codeNoInterrupt, late.Error(), map[string]any{"interrupt_id": late.InterruptID, "expired_at": timestamp(late.At)}}
 	case errors.As(err, &resume):
 		return refusedResume(resume)
 	case errors.As(err, &waits):

@@ -125,6 +125,8 @@ func replyOf(err error) reply {
 		missing    *thread.NotFoundError
 		resume     *agent.ResumeError
 		decided    *thread.AlreadyDecidedError
+		late       *thread.ReviewExpiredError
+		claimed    *thread.ClaimedError
 		command    *agent.InvalidCommandError
 		input      *thread.InvalidInputError
 		update     *agent.InvalidUpdateError
@@ -148,6 +150,18 @@ func replyOf(err error) reply {
 		return resumeReply(resume)
 	case errors.As(err, &decided):
 		return decidedReply(decided)
+	case errors.As(err, &late):
+		return reply{status: http.StatusConflict, json: struct {
+			coded
+			InterruptID string `json:"interrupt_id"`
+			ExpiredAt   string `json:"expired_at"`
+		}{coded{"review_expired", late.Error()}, late.InterruptID, timestamp(late.At)}}
+	case errors.As(err, &claimed):
+		return reply{status: http.StatusConflict, json: struct {
+			coded
+			InterruptID string `json:"interrupt_id"`
+			Assignee    string `json:"assignee"`
+		}{coded{"review_claimed", claimed.Error()}, claimed.InterruptID, claimed.Assignee}}
 	case errors.As(err, &command):
 		return reply{status: http.StatusUnprocessableEntity, json: struct {
 			coded

@@ -178,7 +178,12 @@ func TestNothingIsApprovedBehindItsDeadline(t *testing.T) {
 	ann.post("/reviews/"+id+"/claim", "").code(http.StatusConflict, "REVIEW_EXPIRED")
 	ann.post("/reviews/"+id+"/extend", `{"by":"9h"}`).code(http.StatusConflict, "REVIEW_EXPIRED")
 	got := ann.do(http.MethodPost, "/threads/"+threadID+"/runs", `{"assistant_id":"patient","command":{"resume":{"`+interrupt+`":{"decision":"Approve"}}}}`)
-	require.NotEqual(t, http.StatusOK, got.status, got.body)
+	require.Equal(t, "review_expired", got.is(http.StatusConflict).json()["error"])
+	got = ann.do(http.MethodPost, "/threads/"+threadID+"/commands", `{"id":1,"method":"input.respond","params":{"interrupt_id":"`+interrupt+`","response":{"decision":"Approve"}}}`)
+	require.Equal(t, "no_such_interrupt", got.ok()["error"])
+	require.NotEmpty(t, got.json().at("meta")["expired_at"])
+	execution := ann.get("/reviews/" + id).ok().text("execution_id")
+	ann.post("/executions/"+execution+"/resume?workspace_id=default", `{"decision":"approve"}`).code(http.StatusConflict, "REVIEW_EXPIRED")
 	require.Zero(t, w.effects.count("Approve "+threadID))
 	require.Equal(t, "interrupted", op.do(http.MethodGet, "/threads/"+threadID, "").ok()["status"])
 }
