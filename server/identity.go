@@ -69,7 +69,10 @@ func newIdentity(ctx context.Context, o Identity, store thread.Store, c *cors, l
 		return nil, errors.New("server: Identity.BootstrapKey: the store keeps no keys")
 	}
 	if o.BootstrapKey != "" {
-		if err := keys.Bootstrap(ctx, stored, o.BootstrapKey); err != nil {
+		switch err := keys.Bootstrap(ctx, stored, o.BootstrapKey); {
+		case errors.Is(err, keys.ErrRevoked):
+			log.Warn("the bootstrap key opens nothing any more", "error", err)
+		case err != nil:
 			return nil, fmt.Errorf("server: Identity.BootstrapKey: %w", err)
 		}
 	}

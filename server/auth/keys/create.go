@@ -82,8 +82,12 @@ func printable(s string) bool {
 	return true
 }
 
+// ErrRevoked: a key that shall exist was revoked, and stays so.
+var ErrRevoked = errors.New("keys: revoked")
+
 // Bootstrap makes an owner's key of the default project of a text that New has made, if the
-// store doesn't have it yet. It fails on a text that is no key, and on another key of its id.
+// store doesn't have it yet. It fails on a text that is no key, and on another key of its id;
+// ErrRevoked is for the log alone.
 func Bootstrap(ctx context.Context, store thread.Keys, text string) error {
 	p, err := Parse(text)
 	if err != nil {
@@ -103,7 +107,7 @@ func Bootstrap(ctx context.Context, store thread.Keys, text string) error {
 	case !p.Matches(old.Hash):
 		return fmt.Errorf("another key has the id %s", p.ID)
 	case !old.RevokedAt.IsZero():
-		return fmt.Errorf("the key %s was revoked: take a new one", p.ID)
+		return fmt.Errorf("key %s: %w", p.ID, ErrRevoked)
 	}
 	return nil
 }

@@ -259,7 +259,7 @@ func TestBootstrap(t *testing.T) {
 	require.Len(t, list, 1)
 	_, err = keys.Revoke(t.Context(), b.store, thread.DefaultProject, p.ID)
 	require.NoError(t, err)
-	require.ErrorContains(t, keys.Bootstrap(t.Context(), b.store, text), "revoked", "a start doesn't undo that")
+	require.ErrorIs(t, keys.Bootstrap(t.Context(), b.store, text), keys.ErrRevoked, "a start doesn't undo that")
 }
 
 // Records of the server's own among the keys open nothing, whatever is presented.
