@@ -82,7 +82,7 @@ func printable(s string) bool {
 	return true
 }
 
-// ErrRevoked: a key that shall exist was revoked, and stays so.
+// ErrRevoked is returned for a key that shall exist and was revoked; it stays so.
 var ErrRevoked = errors.New("keys: revoked")
 
 // Bootstrap makes an owner's key of the default project of a text that New has made, if the

@@ -98,7 +98,7 @@ func (s *Sealer) Seal(v Session) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, b, []byte(purpose))), nil
 }
 
-// ErrInvalid: a cookie is no session of this server's, or one that is over.
+// ErrInvalid is returned for a cookie that is no session of this server's, or one that is over.
 var ErrInvalid = errors.New("session: invalid or over")
 
 // longestCookie bounds what is looked at.
