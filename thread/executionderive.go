@@ -45,7 +45,12 @@ func (s *Service) derive(ctx context.Context, first Run) (Execution, error) {
 		if err != nil {
 			return Execution{}, notFound(renamed(err, "thread"), "execution", first.ID)
 		}
-		if e, err = s.readChain(ctx, first); err != nil {
+		if !first.Status.Ended() {
+			if first, err = s.store.GetRun(ctx, first.ThreadID, first.ID); err != nil {
+				return Execution{}, notFound(renamed(err, "run"), "execution", first.ID)
+			}
+		}
+		if e, err = s.readChain(ctx, before, first); err != nil {
 			return Execution{}, err
 		}
 		after, err := s.store.GetThread(ctx, first.ThreadID)
@@ -82,15 +87,26 @@ func begunBy(first Run) Execution {
 }
 
 // readChain reads the execution's runs and reviews.
-func (s *Service) readChain(ctx context.Context, first Run) (Execution, error) {
+func (s *Service) readChain(ctx context.Context, t Thread, first Run) (Execution, error) {
 	e := begunBy(first)
-	runs, err := s.store.ListRuns(ctx, first.ThreadID, RunQuery{})
+	var err error
+	if first.Status.Ended() {
+		e.Runs, err = s.store.ListRuns(ctx, first.ThreadID, RunQuery{ExecutionID: first.ID})
+	} else { // what goes on with it waits behind it
+		e.Runs, err = s.store.Inflight(ctx, first.ThreadID)
+		e.Runs = slices.DeleteFunc(e.Runs, func(r Run) bool { return r.ExecutionID != first.ID })
+	}
 	if err != nil {
 		return e, notFound(renamed(err, "thread"), "execution", first.ID)
 	}
-	e.Runs = slices.DeleteFunc(runs, func(r Run) bool { return r.ExecutionID != first.ID })
-	if len(e.Runs) == 0 || e.Runs[0].ID != first.ID {
-		return e, &NotFoundError{Kind: "execution", ID: first.ID}
+	if len(e.Runs) == 0 || e.Runs[0].ID != first.ID { // it ended just now, or was removed
+		e.Runs = []Run{first}
+		if e.Runs[0], err = s.store.GetRun(ctx, first.ThreadID, first.ID); err != nil {
+			return e, notFound(renamed(err, "run"), "execution", first.ID)
+		}
+	}
+	if t.Generation == 0 { // nothing was ever asked
+		return e, nil
 	}
 	reviews, err := s.store.ThreadReviews(ctx, first.ThreadID)
 	if err != nil {

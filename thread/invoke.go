@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func (s *Service) Invoke(ctx context.Context, i Invocation) (e Execution, repeat
 	start.ThreadID, start.AssistantID = SessionThread(i.Project, i.Session), i.Agent
 	start.Project, start.Workspace = i.Project, i.Workspace
 	start.Input, start.HasInput, start.Command = i.Input, true, nil
-	start.CreateThread, start.OnCompletion = true, "keep"
+	start.CreateThread, start.OnCompletion, start.keepsPending = true, "keep", true
 	if i.IdempotencyKey != "" {
 		start.IdempotencyKey = "invoke " + i.IdempotencyKey
 		run, ok, err := s.runOfKey(ctx, start.ThreadID, start.Principal, start.IdempotencyKey)
@@ -69,17 +70,21 @@ func (s *Service) Invoke(ctx context.Context, i Invocation) (e Execution, repeat
 			return e, true, err
 		}
 	}
-	unlock := s.admission.lock(start.ThreadID) // of two at once, the second sees what becomes of the first
 	started, err := s.begin(ctx, i, start)
-	unlock()
+	var waits *InputWhileInterruptedError
+	if errors.As(err, &waits) { // it was suspended just now
+		err = cmp.Or(s.invokable(ctx, i, start), err)
+	}
 	if err != nil {
 		return Execution{}, false, err
 	}
-	if e, err = s.Execution(ctx, started.Run.ExecutionID); errors.Is(err, ErrNotFound) { // rolled back already
-		e, err = begunBy(started.Run), nil
+	if !started.Repeat {
+		e = begunBy(started.Run)
 		e.conclude()
+		return e, false, nil
 	}
-	return e, started.Repeat, err
+	e, err = s.Execution(ctx, started.Run.ExecutionID)
+	return e, true, err
 }
 
 // begin starts an invocation's run, if its session takes one.

@@ -64,6 +64,8 @@ type StartRun struct {
 
 	// respectClaims and expired: see ResumeAdmission.
 	respectClaims, expired bool
+	// keepsPending refuses a thread on which questions wait, with *InputWhileInterruptedError.
+	keepsPending bool
 	// notes are a reviewer's beside an answer that has none; see ReviewDecision.
 	notes string
 }
@@ -311,7 +313,7 @@ func (s *Service) submit(ctx context.Context, d *draft, a Admission) (Admitted, 
 
 // validate checks input or command by a dry run.
 func (s *Service) validate(ctx context.Context, d *draft) error {
-	if d.thread.Status == Interrupted && s.opts.OnInputWhileInterrupted == "error" && d.hasInput() {
+	if d.thread.Status == Interrupted && (s.opts.OnInputWhileInterrupted == "error" || d.request.keepsPending) && d.hasInput() {
 		pending, err := s.pending(ctx, d.thread.ID)
 		if err != nil {
 			return err
@@ -361,6 +363,7 @@ func (d *draft) admission() Admission {
 		a.Fingerprint = runFingerprint(d.request)
 		// A busy thread's questions are dropped when this run's own checkpoint replaces theirs.
 		a.DropsPending = d.thread.Status == Interrupted && (d.hasInput() || d.command != nil)
+		a.KeepsPending = d.request.keepsPending
 	}
 	return a
 }

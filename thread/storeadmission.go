@@ -21,6 +21,8 @@ type Admission struct {
 	Resume *ResumeAdmission
 	// DropsPending: new input discards the pending superstep; its interrupts become superseded.
 	DropsPending bool
+	// KeepsPending: refused with ErrConflict while questions wait on the thread.
+	KeepsPending bool
 	// IdempotencyKey, when set, makes the admission repeatable for KeyTTL.
 	IdempotencyKey string
 	KeyTTL         time.Duration

@@ -74,8 +74,10 @@ type Runs interface {
 // RunQuery filters runs.
 type RunQuery struct {
 	Status RunStatus
-	Limit  int
-	Offset int
+	// ExecutionID selects the runs of an execution; "" all.
+	ExecutionID string
+	Limit       int
+	Offset      int
 }
 
 // Claim asks for work.

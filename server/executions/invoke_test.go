@@ -3,6 +3,7 @@ package executions_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -285,4 +286,34 @@ func TestAssistantsOfOtherProjectsAreNotThere(t *testing.T) {
 	mine := red.do(http.MethodPost, "/assistants", `{"graph_id":"echo"}`).ok().text("assistant_id")
 	require.Equal(t, "You said: x", red.post(invokePath, say(mine, "x")).ok()["response"])
 	blue.post(invokePath, say(mine, "x")).code(http.StatusNotFound, "AGENT_NOT_FOUND")
+}
+
+// decisions 19: of many invocations at once one is taken, and what it asks isn't dropped by another, whichever replica is asked.
+func TestConcurrentInvocationsOfASession(t *testing.T) {
+	t.Parallel()
+	on(t, func(t *testing.T, w *world) {
+		c := w.anybody().with("X-Session-ID", "s")
+		for range 5 {
+			var wg sync.WaitGroup
+			answers := make([]answer, 8)
+			for i := range answers {
+				wg.Go(func() { answers[i] = c.at(i).post(invokePath, say("free", "x")) })
+			}
+			wg.Wait()
+			var taken []string
+			for _, a := range answers {
+				if a.status == http.StatusOK {
+					require.Equal(t, "suspended", a.json()["status"], a.body)
+					taken = append(taken, a.json().text("execution_id"))
+					continue
+				}
+				a.is(http.StatusConflict)
+				require.Contains(t, []any{"SESSION_BUSY", "SESSION_SUSPENDED"}, a.json()["errorCode"])
+			}
+			require.Len(t, taken, 1)
+			require.Equal(t, "suspended", c.execution(taken[0])["status"])
+			c.resume(taken[0], `{"decision":"yes"}`).ok()
+			c.becomes(taken[0], "completed")
+		}
+	})
 }

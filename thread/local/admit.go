@@ -94,6 +94,9 @@ func (ad *admission) store(t *tx) error {
 	} else if ad.head.inflight() && ad.a.Strategy != "enqueue" && ad.a.Strategy != "interrupt" && ad.a.Strategy != "rollback" {
 		return fmt.Errorf("thread %s: %w", ad.a.Run.ThreadID, thread.ErrBusy)
 	}
+	if ad.a.KeepsPending && ad.head.open > 0 {
+		return fmt.Errorf("questions wait on thread %s: %w", ad.a.Run.ThreadID, thread.ErrConflict)
+	}
 	ad.head.do(ad.actor, ad.at)
 	if !exists {
 		if ad.row, err = ad.s.insertThread(t, ad.create); err != nil {

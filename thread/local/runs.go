@@ -31,7 +31,11 @@ func (s *Store) ListRuns(ctx context.Context, threadID string, q thread.RunQuery
 			return err
 		}
 		first, last := span(k, runBits)
-		r := c.query(selectRuns+` WHERE r.k BETWEEN ? AND ? ORDER BY r.k`, first, last)
+		where, args := ` WHERE r.k BETWEEN ? AND ?`, []any{first, last}
+		if q.ExecutionID != "" {
+			where, args = where+` AND r.execution=?`, append(args, uuidID(q.ExecutionID))
+		}
+		r := c.query(selectRuns+where+` ORDER BY r.k`, args...)
 		skip := q.Offset
 		for r.next() && (q.Limit <= 0 || len(list) < q.Limit) {
 			if q.Status == "" && skip > 0 {

@@ -176,6 +176,9 @@ func (ad *admission) args(ctx context.Context) ([]any, error) {
 	default:
 		strategy = "reject"
 	}
+	if a.KeepsPending {
+		strategy = "keep"
+	}
 	actor, err := actorArg(ctx)
 	if err != nil {
 		return nil, err

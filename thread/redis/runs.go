@@ -148,7 +148,7 @@ func (s *Store) ListRuns(ctx context.Context, threadID string, q thread.RunQuery
 			return nil, err
 		}
 	}
-	return s.readRuns(ctx, threadID, "list", max(q.Offset, 0), max(q.Limit, 0), status)
+	return s.readRuns(ctx, threadID, "list", max(q.Offset, 0), max(q.Limit, 0), status, q.ExecutionID)
 }
 
 // NewestRun implements thread.Runs.

@@ -176,6 +176,43 @@ var admissionCases = []testCase{
 		_, err := e.ListRuns(e.ctx, newID(), thread.RunQuery{})
 		require.ErrorIs(e, err, thread.ErrNotFound)
 	}},
+	{"the runs of an execution are listed", func(e *env) {
+		other := e.started()
+		other.finish()
+		id := other.run.ThreadID
+		w := e.claim(e.admit(id).Run.ID)
+		_, ids := w.suspend(1)
+		second := e.admit(id, resume("f", answer(ids[0], "1")), func(a *thread.Admission) { a.Run.ExecutionID = w.run.ID }).Run.ID
+		e.claim(second).finish()
+		last := e.admit(id).Run.ID
+		list := func(q thread.RunQuery) []string {
+			runs, err := e.ListRuns(e.ctx, id, q)
+			require.NoError(e, err)
+			return runIDs(runs)
+		}
+		require.Equal(e, []string{w.run.ID, second}, list(thread.RunQuery{ExecutionID: w.run.ID}))
+		require.Equal(e, []string{second}, list(thread.RunQuery{ExecutionID: w.run.ID, Offset: 1}))
+		require.Equal(e, []string{w.run.ID}, list(thread.RunQuery{ExecutionID: w.run.ID, Limit: 1}))
+		require.Equal(e, []string{w.run.ID, second}, list(thread.RunQuery{ExecutionID: w.run.ID, Status: thread.RunSuccess}))
+		require.Empty(e, list(thread.RunQuery{ExecutionID: w.run.ID, Status: thread.RunError}))
+		require.Equal(e, []string{last}, list(thread.RunQuery{ExecutionID: last}))
+		require.Empty(e, list(thread.RunQuery{ExecutionID: newID()}))
+	}},
+	{"an admission that keeps what waits is refused while something does", func(e *env) {
+		keeping := func(a *thread.Admission) { a.KeepsPending = true }
+		w := e.claim(e.admit(e.newThread().ID, keeping).Run.ID)
+		id := w.run.ThreadID
+		refused := func() error {
+			_, err := e.AdmitRun(e.ctx, newAdmission(id, keeping))
+			return err
+		}
+		require.ErrorIs(e, refused(), thread.ErrBusy)
+		_, ids := w.suspend(1)
+		require.ErrorIs(e, refused(), thread.ErrConflict)
+		require.Len(e, e.pending(id), 1)
+		e.claim(e.admit(id, resume("f", answer(ids[0], "1"))).Run.ID).finish()
+		e.claim(e.admit(id, keeping).Run.ID).finish()
+	}},
 	{"new input drops what waited for a person", func(e *env) {
 		w := e.started()
 		_, ids := w.suspend(2)

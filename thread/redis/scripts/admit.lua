@@ -3,7 +3,7 @@
 -- KEYS: all of the thread.
 -- ARGV: op, channel, origin, control, actor;
 --   run: id, document, execution, created (0: now), not before, whether its thread goes with it, webhook, fingerprint, window;
---   idempotency key, its life; strategy; drops pending;
+--   idempotency key, its life; strategy ('keep': refused while something is inflight, or a question waits); drops pending;
 --   claim: 0, or 1 and worker, lease, reserve, most attempts;
 --   thread to create: 0, or 1 and created, temporary, expires, ttl, metadata, config;
 --   thread read before: its metadata version (0: it did not exist), changes, metadata, config;
@@ -128,8 +128,10 @@ if resume then
     local o = resume.outcomes[a.id]
     if (r and r.version or 0) ~= (o and o.version or 0) then return { 'STALE' } end
   end
-elseif busy and strategy == 'reject' then
+elseif busy and (strategy == 'reject' or strategy == 'keep') then
   return { 'BUSY' }
+elseif exists and strategy == 'keep' and h.open > 0 then
+  return { 'CONFLICT', 'questions wait' }
 end
 if exists and not busy and (known.mv == 0 or known.changes and known.mv ~= h.mv) then return { 'STALE' } end
 local displaces = busy and not resume and (strategy == 'interrupt' or strategy == 'rollback')
