@@ -170,7 +170,7 @@ func (w *world) failOver(ctx context.Context, f fault) {
 	defer c.Close() //nolint:errcheck // nothing is lost with it
 	host, port, err := net.SplitHostPort(w.current(ctx, before))
 	w.must(err)
-	w.must(c.SlaveOf(ctx, host, port).Err()) // Sentinel would do it, eight seconds later
+	w.must(c.ReplicaOf(ctx, host, port).Err()) // Sentinel would do it, eight seconds later
 	if !eventually(patience, func() bool {
 		info, err := c.Info(ctx, "replication").Result()
 		return err == nil && strings.Contains(info, "role:slave") && strings.Contains(info, "master_link_status:up")
