@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,6 +125,26 @@ func TestRecoveredRunJumpsAndTellsTheGap(t *testing.T) {
 		require.Equal(t, want.gap, strings.Contains(body.String(), ": gap\n"), "after %q", cursor)
 		require.Equal(t, want.ids, ids([]string{body.String()}), "after %q", cursor)
 	}
+}
+
+// What a worker stored last, and what nobody has heard of yet when this process takes
+// the run over, comes before what follows.
+func TestTakenOverRunShowsWhatWasStoredLast(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	w := newWorker(m, hub, newRun("run", "values", "custom"))
+	s := server(t, hub, m, nil)
+	live := connect(t, s.URL+"/run", "")
+	w.start()
+	w.values(1)
+	require.Equal(t, []string{"0", "1"}, ids(live.events(2)))
+	m.store("thread", w.entry(agent.CustomWritten, "", agent.Custom{Value: json.RawMessage(`"last"`)}))
+	w.pos, w.seq = 1<<20, 1<<20
+	w.commit(w.entry(agent.RunStarted, "", agent.RunStart{GraphID: "graph", Attempt: 2, FrameBase: 1 << 20}))
+	w.values(1)
+	require.Equal(t, []string{"2", "1048576"}, ids(live.events(2)))
+	w.finish()
+	require.Empty(t, live.rest())
 }
 
 // Tokens that were published before the watch and died with their worker never

@@ -71,6 +71,10 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 		t.caughtUp = false
 		entries, covered, last := t.feed.since(t.run.ID, t.fold.pos, t.whole, (*scratch)[:0])
 		*scratch = entries
+		if t.fold.begun && len(entries) > 0 && entries[0].Pos != t.fold.pos+1 {
+			// A lease was lost in between: its owner may have stored what this process, which has taken the run over, hasn't heard of.
+			covered = false
+		}
 		finishes := covered && len(entries) > 0 && entries[len(entries)-1].Event.Kind == agent.RunFinished
 		lookAgain := t.ended.Load() && !finishes && !t.fold.project.Finished() && !t.drained
 		if !covered || lookAgain {
@@ -96,8 +100,12 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 				t.fold.pos = max(t.fold.pos, last) // the run begins behind those that the ring has
 			}
 		}
-		if err := t.add(ctx, entries); err != nil {
+		whole := contiguous(entries)
+		if err := t.add(ctx, entries[:whole]); err != nil {
 			return false, err
+		}
+		if whole < len(entries) {
+			continue
 		}
 		t.seen, t.caughtUp = version, true
 		return false, nil
