@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,36 +26,79 @@ func setting(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
+// TestChaos tries seeds, several at once; doc.go tells what each does.
 func TestChaos(t *testing.T) {
-	first, seeds := setting(t, "PARLEY_CHAOS_SEED", 1), setting(t, "PARLEY_CHAOS_SEEDS", 4)
+	first, seeds := setting(t, "PARLEY_CHAOS_SEED", 1), setting(t, "PARLEY_CHAOS_SEEDS", 8)
 	side := make(chan struct{}, setting(t, "PARLEY_CHAOS_PARALLEL", 4))
-	var (
-		lent clusters
-		wait sync.WaitGroup
-	)
 	only := os.Getenv("PARLEY_CHAOS_KIND")
+	var (
+		lent  clusters
+		wait  sync.WaitGroup
+		count tally
+	)
 	for seed := uint64(first); seeds > 0; seed++ { //nolint:gosec // not negative
-		if only != "" && newPlan(seed).kind != only {
+		p := newPlan(seed)
+		if only != "" && p.kind != only {
 			continue
 		}
 		seeds--
 		side <- struct{}{}
+		release := sync.OnceFunc(func() { <-side })
 		wait.Go(func() {
-			defer func() { <-side }()
-			t.Run(fmt.Sprintf("seed=%d", seed), func(sub *testing.T) { trySeed(t, sub, seed, &lent) })
+			defer release()
+			ok := t.Run(fmt.Sprintf("seed=%d", seed), func(sub *testing.T) { trySeed(t, sub, p, &lent, release) })
+			count.add(p, ok)
 		})
 	}
 	wait.Wait()
+	t.Log(count.String())
 }
 
-// trySeed does all that the seed decides, and checks.
-func trySeed(all, t *testing.T, seed uint64, lent *clusters) {
-	p := newPlan(seed)
+// tally counts seeds by the faults that were in them.
+type tally struct {
+	mu    sync.Mutex
+	tried map[string]int
+	wrong map[string]int
+}
+
+func (c *tally) add(p *plan, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tried == nil {
+		c.tried, c.wrong = map[string]int{}, map[string]int{}
+	}
+	words := []string{"seeds", "on " + p.topology}
+	for _, f := range p.faults {
+		words = append(words, f.kind)
+	}
+	slices.Sort(words)
+	for _, w := range slices.Compact(words) {
+		c.tried[w]++
+		if !ok {
+			c.wrong[w]++
+		}
+	}
+}
+
+// String lists how many seeds had what, and how many of them failed.
+func (c *tally) String() string {
+	var all []string
+	for w, n := range c.tried {
+		all = append(all, fmt.Sprintf("%s %d (%d failed)", w, n, c.wrong[w]))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// trySeed does all that the plan says, and checks. Where little is left but to wait it
+// calls idle.
+func trySeed(all, t *testing.T, p *plan, lent *clusters, idle func()) {
 	began := time.Now()
 	dir := t.TempDir()
 	topo := startTopology(all, t, p, lent)
 	defer func() { lent.give(topo.whole, t.Failed()) }()
 	w, err := begin(t, p, dir, topo)
+	w.idle = idle
 	defer w.end()
 	require.NoError(t, err)
 	w.hist.add("PHASE", "up")
@@ -69,7 +114,7 @@ func trySeed(all, t *testing.T, seed uint64, lent *clusters) {
 	if len(w.broken) == 0 {
 		return
 	}
-	keep := filepath.Join(os.TempDir(), fmt.Sprintf("parley-chaos-%d", seed))
+	keep := filepath.Join(os.TempDir(), fmt.Sprintf("parley-chaos-%d", p.seed))
 	_ = os.RemoveAll(keep)
 	if err := w.keep(keep); err != nil {
 		t.Log(err)
@@ -80,7 +125,7 @@ func trySeed(all, t *testing.T, seed uint64, lent *clusters) {
 		}
 		t.Errorf("%.2000s", v)
 	}
-	t.Errorf("seed %d (%s); what happened is in %s; again:\n  PARLEY_CHAOS_SEED=%d PARLEY_CHAOS_SEEDS=1 go test -v ./server/chaostest -run TestChaos", seed, p, keep, seed)
+	t.Errorf("seed %d (%s); what happened is in %s; again:\n  PARLEY_CHAOS_SEED=%d PARLEY_CHAOS_SEEDS=1 go test -v ./server/chaostest -run TestChaos", p.seed, p, keep, p.seed)
 }
 
 // run lets clients work while things go wrong, and checks what is left.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // checkLists: searches find what the threads are.
@@ -75,7 +76,11 @@ func (w *world) checkDeletion(ctx context.Context) {
 	}
 	all.Wait()
 	var left []string
-	if !eventually(patience/3, func() bool {
+	begin := time.Now()
+	if !eventually(patience, func() bool { // what a killed replica was about to derive is repaired after ten seconds
+		if time.Since(begin) > time.Second {
+			w.idle()
+		}
 		keys, err := w.storeKeys()
 		left = nil
 		for k := range keys {

@@ -32,6 +32,7 @@ type world struct {
 	http     *http.Client
 	hist     *history
 	sessions []*session
+	idle     func() // others may work
 
 	baseline map[string]bool // keys before anything happened
 
