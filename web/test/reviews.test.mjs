@@ -4,6 +4,9 @@ import { test } from "node:test";
 import { start } from "../../server/hooktest/test/server.mjs";
 import { accessible, answered, ask, button, chat, messages, newTab, project, question, say, server } from "./app.mjs";
 
+/** A word of this run alone: a second try finds what the first one left. */
+const word = () => `W${Array.from({ length: 6 }, () => String.fromCharCode(97 + Math.random() * 26)).join("")}`;
+
 const request = (tab) => tab.getByRole("article", { name: "Review Request" });
 
 /** The page of the review that a thread waits for. */
@@ -18,14 +21,15 @@ async function open(t, thread, options) {
 
 test("the story: a user asks, a reviewer in another window claims, edits and approves, the user's page goes on, the audit log has it", async (t) => {
   const user = await chat(t, "human_in_the_loop");
-  await say(user, "Transfer 250 EUR to Grace Hopper");
+  const mine = word();
+  await say(user, `Transfer 250 EUR to Grace ${mine}`);
   await question(user).waitFor();
 
   const reviewer = await newTab(t);
   await reviewer.goto(`${server}/reviews`);
-  await reviewer.getByRole("row", { name: /transfer_money: 250, EUR, Grace Hopper/ }).first().click();
+  await reviewer.getByRole("row", { name: `transfer_money: 250, EUR, Grace ${mine}` }).click();
   const page = request(reviewer);
-  await page.getByText("Transfer 250 EUR to Grace Hopper", { exact: true }).waitFor();
+  await page.getByText(`Transfer 250 EUR to Grace ${mine}`, { exact: true }).waitFor();
   await button(page, "Claim").click();
   await page.getByText(/^Claimed by you until/).waitFor();
   await page.getByRole("radio", { name: "Edit" }).check();
@@ -34,17 +38,17 @@ test("the story: a user asks, a reviewer in another window claims, edits and app
   assert.ok(await button(page, "Submit Decision").isDisabled());
   await page.getByLabel("amount").fill("200");
   assert.match(await page.getByRole("group", { name: "What your edit changes" }).innerText(), /- +"amount": 250[\s\S]*\+ +"amount": 200/);
-  await page.getByLabel("Reviewer Notes").fill("Half of it at first");
+  await page.getByLabel("Reviewer Notes").fill(`Half of it at first, ${mine}`);
   await accessible(reviewer);
   await button(page, "Submit Decision").click();
 
-  await messages(user).getByText(/200\.00 EUR transferred to Grace Hopper/).waitFor();
+  await messages(user).getByText(`200.00 EUR transferred to Grace ${mine}`).waitFor();
   await question(user).waitFor({ state: "detached" });
   await answered(user).getByText("Approved with changes").waitFor();
 
   const audit = await newTab(t);
   await audit.goto(`${server}/app/audit`);
-  const decided = audit.getByRole("row", { name: /Review decided/ }).filter({ hasText: "Half of it at first" });
+  const decided = audit.getByRole("row", { name: /Review decided/ }).filter({ hasText: `Half of it at first, ${mine}` });
   await decided.first().waitFor();
   await button(audit, "Verify the chain").click();
   await audit.getByText(/The chain is intact/).waitFor();
@@ -52,7 +56,7 @@ test("the story: a user asks, a reviewer in another window claims, edits and app
   const [download] = await Promise.all([audit.waitForEvent("download"), audit.getByRole("link", { name: "CSV" }).click()]);
   assert.match(download.suggestedFilename(), /\.csv$/);
   await decided.first().getByRole("link", { name: "Open the review" }).click();
-  await audit.getByText("Half of it at first").waitFor();
+  await audit.getByText(`Half of it at first, ${mine}`).waitFor();
   await audit.getByRole("link", { name: /^[0-9a-f-]{36}$/ }).click();
   await audit.getByText(/decided: edit/).waitFor();
   await audit.getByText("Slowest").waitFor();
@@ -61,25 +65,26 @@ test("the story: a user asks, a reviewer in another window claims, edits and app
 
 test("a list that is live, and is worked through from the keyboard", async (t) => {
   const tab = await newTab(t);
-  await tab.goto(`${server}/reviews?agent=human_in_the_loop_per_call`);
+  const mine = word();
+  await tab.goto(`${server}/reviews?q=${mine}`);
   await tab.getByText("No review matches.").waitFor();
-  await ask("human_in_the_loop_per_call", "Delete record K-1 and delete record K-2");
-  await tab.getByRole("row", { name: /delete_record: K-2/ }).waitFor();
+  await ask("human_in_the_loop_per_call", `Delete record ${mine}-1 and delete record ${mine}-2`);
+  await tab.getByRole("row", { name: `delete_record: ${mine}-2` }).waitFor();
   assert.match(await tab.title(), /^\(\d+\) Parley$/);
   await accessible(tab);
-  await tab.getByRole("row", { name: /delete_record: K-1/ }).getByRole("link").focus();
+  await tab.getByRole("row", { name: `delete_record: ${mine}-1` }).getByRole("link").focus();
   await tab.keyboard.press("j");
   const detail = request(tab);
-  await detail.getByText("“K-2”").waitFor();
+  await detail.getByText(`“${mine}-2”`).waitFor();
   await tab.keyboard.press("k");
-  await detail.getByText("“K-1”").waitFor();
+  await detail.getByText(`“${mine}-1”`).waitFor();
   await tab.keyboard.press("r");
   assert.ok(await detail.getByRole("radio", { name: "Reject" }).isChecked());
   await tab.keyboard.press("a");
   assert.ok(await detail.getByRole("radio", { name: "Approve" }).isChecked());
   await button(detail, "Submit Decision").click();
-  await tab.getByRole("row", { name: /delete_record: K-1/ }).waitFor({ state: "detached" });
-  await tab.getByRole("row", { name: /delete_record: K-2/ }).getByRole("link").focus();
+  await tab.getByRole("row", { name: `delete_record: ${mine}-1` }).waitFor({ state: "detached" });
+  await tab.getByRole("row", { name: `delete_record: ${mine}-2` }).getByRole("link").focus();
   await tab.keyboard.press("Enter");
   await tab.waitForURL(/\/reviews\/[0-9a-f]{32}$/);
 });
@@ -112,20 +117,19 @@ test("nothing is approved while a part of it is cut off", async (t) => {
 });
 
 test("only identical requests are decided together", async (t) => {
-  await ask("human_in_the_loop", "Transfer 77 EUR to Bulk");
-  await ask("human_in_the_loop", "Transfer 77 EUR to Bulk");
-  await ask("human_in_the_loop", "Transfer 78 EUR to Bulk");
+  const mine = word();
+  for (const amount of [77, 77, 78]) await ask("human_in_the_loop", `Transfer ${amount} EUR to ${mine}`);
   const tab = await newTab(t);
-  await tab.goto(`${server}/reviews?q=Bulk`);
-  const row = (name) => tab.getByRole("row", { name });
-  await row(/78, EUR, Bulk/).waitFor();
-  await row(/77, EUR, Bulk/).first().getByRole("checkbox").check();
-  assert.ok(await row(/78, EUR, Bulk/).getByRole("checkbox").isDisabled());
-  await row(/77, EUR, Bulk/).last().getByRole("checkbox").check();
+  await tab.goto(`${server}/reviews?q=${mine}`);
+  const row = (amount) => tab.getByRole("row", { name: `${amount}, EUR, ${mine}` });
+  await row(78).waitFor();
+  await row(77).first().getByRole("checkbox").check();
+  assert.ok(await row(78).getByRole("checkbox").isDisabled());
+  await row(77).last().getByRole("checkbox").check();
   await button(tab, "Approve all selected").click();
   await tab.getByText("2 of 2 decided.").waitFor();
-  await row(/77, EUR, Bulk/).first().waitFor({ state: "detached" });
-  await row(/78, EUR, Bulk/).waitFor();
+  await row(77).first().waitFor({ state: "detached" });
+  await row(78).waitFor();
 });
 
 test("a form is decided on a phone, and the conversation shows what was filled in", async (t) => {

@@ -54,7 +54,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
       void queries.invalidateQueries({ queryKey: checkpointsKey(stream.threadId) });
     },
   });
-  useWake(stream);
+  useWake(stream, stored ? threadId : undefined);
   const branches = useBranches(stream, stored ? threadId : undefined, at, (leaf) => void navigate({ to: ".", search: (old) => ({ ...old, at: leaf }), replace: true }));
   const questions = useOpenQuestions(stream);
   const { actions, send, failure, unsent } = useActions(stream, branches, questions);

@@ -59,8 +59,10 @@ export function useActions(stream: ChatStream, branches: Branches, questions: Op
     [handle, running, failed, [...waiting].join(), progress, forkKey(branches), attempt, send],
   );
   const last = branches.messages.at(-1);
-  return { actions, send, failure, unsent: last !== undefined && failed.has(last.id ?? "") };
+  return { actions, send, failure, unsent: last?.id !== undefined && failed.has(last.id) && !wasSent(stream, last.id) };
 }
+
+const wasSent = (stream: ChatStream, id: string) => stream[STREAM_CONTROLLER].messageMetadataStore.getSnapshot().get(id)?.optimisticStatus === "sent";
 
 const forkKey = ({ forks }: Branches) => [...forks].map(([id, f]) => `${id}:${f.chosen}/${f.options.length}`).join();
 

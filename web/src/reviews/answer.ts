@@ -9,10 +9,7 @@ export function decisionBody(review: Review, answer: Json, notes: string, words:
     answer,
     ...(notes.trim() ? { notes: notes.trim() } : {}),
     suspend_generation: review.generation,
-    // A conversation shows what was decided; agents without one have no place for it.
-    ...(hasConversation(review) ? { update: { messages: [cardMessage(review.interrupt_id, review.payload, answer, words)] } } : {}),
+    // The conversation shows what was decided; a state without messages leaves the card out.
+    update: { messages: [cardMessage(review.interrupt_id, review.payload, answer, words)] },
   };
 }
-
-/** Whether the agent talks: an execution began with a message, and the question is the agent's own, whose state a card goes to. */
-const hasConversation = ({ message, namespace }: Review): boolean => namespace === "" && message !== null;

@@ -31,7 +31,7 @@ export function MessageList({ messages, empty, tail }: Props) {
     estimateSize: () => 110,
     getItemKey: (i) => entries[i]!.key,
     overscan: 8,
-    gap: 18,
+    gap: 10,
   });
   const { atEnd, toEnd } = useStickToEnd(box, content);
 

@@ -1,8 +1,9 @@
 // What works inside of the agent: subagents it called, and graphs in its nodes.
-import { useMessages, type AnyStream, type SubagentDiscoverySnapshot, type SubgraphDiscoverySnapshot } from "@langchain/react";
+import { useMessages, useValues, type AnyStream, type SubagentDiscoverySnapshot, type SubgraphDiscoverySnapshot } from "@langchain/react";
 import { Bot, ChevronRight, Workflow } from "lucide-react";
 import { Collapsible } from "radix-ui";
 import { useState, type ReactNode } from "react";
+import { Json } from "../../json/Json";
 import { Badge, type BadgeKind } from "../../ui/Badge";
 import { useWords } from "../../words/words";
 import { textOf } from "../messages/content";
@@ -17,7 +18,9 @@ const kinds: Record<"running" | "complete" | "error", BadgeKind> = { running: "a
 export function Nested({ stream }: { stream: AnyStream }) {
   const words = useWords();
   const subagents = [...stream.subagents.values()];
-  const subgraphs = [...stream.subgraphs.values()];
+  // A subagent runs as a graph in the tools node: it is shown once, under its own name.
+  const taken = new Set(subagents.map((agent) => agent.namespace.join()));
+  const subgraphs = [...stream.subgraphs.values()].filter((graph) => !taken.has(graph.namespace.join()));
   if (subagents.length + subgraphs.length === 0) return null;
   return (
     <section className={css.nested} aria-label={words.chat.activity}>
@@ -63,7 +66,10 @@ function Card({ icon, kind, name, status, lead, children }: CardProps) {
 }
 
 function Conversation({ stream, target }: { stream: AnyStream; target: SubagentDiscoverySnapshot | SubgraphDiscoverySnapshot }) {
+  const words = useWords();
   const list = useMessages(stream, target);
+  const values = useValues<Record<string, unknown>>(stream, target);
+  if (list.length === 0) return values ? <Json value={values} label={words.inspector.state} /> : <p>{words.inspector.empty}</p>;
   return (
     <ol className={css.messages}>
       {entriesOf(list).map((entry) => (

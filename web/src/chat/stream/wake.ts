@@ -7,9 +7,8 @@ import { useFeed } from "../../feed/feed";
 import type { Thread } from "../threads/threads";
 import type { ChatStream } from "./useChatStream";
 
-/** Reads the conversation again when it changed while this page had no stream of it. */
-export function useWake(stream: ChatStream): void {
-  const { threadId } = stream;
+/** Reads the conversation again when it changed while this page had no stream of it. threadId is absent until the server has it. */
+export function useWake(stream: ChatStream, threadId: string | undefined): void {
   const controller = stream[STREAM_CONTROLLER];
   const live = useRef(false); // streams stay open from the first run or question on
   const known = useRef<string | undefined>(undefined);
