@@ -10,7 +10,7 @@ MCPTEST := server/mcptest
 # One set of flags for all but the race detector, so that large dependencies are compiled once.
 PLAIN   := CGO_ENABLED=0 GOFLAGS=-trimpath
 
-.PHONY: build test test-go test-sdk test-models test-mcp test-hooks test-web test-deploy lint bench fuzz clean
+.PHONY: vuln build test test-go test-sdk test-models test-mcp test-hooks test-web test-deploy chaos lint bench fuzz clean
 
 build:
 	$(PLAIN) $(GO) build -ldflags "-s -w" -o $(BIN) ./cmd/parley
@@ -48,11 +48,24 @@ test-web: build
 test-deploy:
 	cd deploy/lint && $(PLAIN) $(GO) test ./...
 
+# Replicas that are killed, paused and cut off under clients (server/chaostest/doc.go): SEEDS seeds
+# from SEED on, PARALLEL at a time. `make test` tries a handful.
+SEED     ?= 1
+SEEDS    ?= 1000
+PARALLEL ?= 4
+chaos:
+	PARLEY_CHAOS_SEED=$(SEED) PARLEY_CHAOS_SEEDS=$(SEEDS) PARLEY_CHAOS_PARALLEL=$(PARALLEL) \
+	$(PLAIN) $(GO) test -v -timeout 0 -run TestChaos ./server/chaostest
+
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w"; exit 1; }
 	$(PLAIN) $(GO) vet ./...
 	@if command -v golangci-lint >/dev/null 2>&1; then $(PLAIN) golangci-lint run --allow-parallel-runners ./...; \
 	else $(GO) run $(LINT) run --allow-parallel-runners ./...; fi
+
+# Known holes of the Go version and of dependencies, as far as our code reaches them.
+vuln:
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 # Benchmarks of the hot paths.
 bench:
