@@ -202,8 +202,19 @@ func (c *client) sessions(ctx context.Context, random *rand.Rand, thread, note s
 // lost in silence, nothing comes twice, and every reader comes to the last state.
 func TestReadersOfALogThatIsCutUnderThem(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	for seed, tries := rand.Uint64(), 3; tries > 0; seed, tries = seed+1, tries-1 {
+		t.Logf("seed %d", seed)
+		if gaps := readCutLog(t, seed); gaps > 0 {
+			t.Logf("%d gaps were told", gaps)
+			return
+		}
+	}
+	t.Fatal("no reader was ever behind: nothing was tested")
+}
+
+// readCutLog returns how many gaps its readers were told of: none where they were never away when it was cut.
+func readCutLog(t *testing.T, seed uint64) (gaps int) {
+	t.Helper()
 	c := serveTest(t, server.Options{LogRetention: time.Nanosecond, SweepEvery: 2 * time.Millisecond})
 	id := c.thread()
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Second)
@@ -260,7 +271,6 @@ func TestReadersOfALogThatIsCutUnderThem(t *testing.T) {
 			}
 		}
 	}
-	gaps := 0
 	for _, sessions := range read {
 		for _, s := range sessions {
 			events := account(t, s.since, s.got, func(seq int64) bool {
@@ -270,11 +280,10 @@ func TestReadersOfALogThatIsCutUnderThem(t *testing.T) {
 			gaps += len(s.got) - len(events)
 		}
 	}
-	t.Logf("%d gaps were told", gaps)
-	require.NotZero(t, gaps, "or else nothing was tested")
 	seen := map[string]bool{}
 	for _, f := range rising {
 		require.False(t, seen[f.id], "twice: %s", f.id)
 		seen[f.id] = true
 	}
+	return gaps
 }

@@ -274,13 +274,12 @@ func (s *session) respond(ctx context.Context, i, n int, ids []string, unknown b
 		})
 	}
 	if a.twice {
-		again := make(chan struct{})
+		again, second := make(chan struct{}), got
 		go func() {
 			defer close(again)
-			if c, reply := s.w.insist(ctx, q, replica+1); accepted(c, reply) != "" {
-				got := got
-				got.run = accepted(c, reply)
-				s.note(func() { s.answers = append(s.answers, got) })
+			c, reply := s.w.insist(ctx, q, replica+1)
+			if second.run = accepted(c, reply); second.run != "" {
+				s.note(func() { s.answers = append(s.answers, second) })
 			}
 		}()
 		defer func() { <-again }()
