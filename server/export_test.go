@@ -34,3 +34,12 @@ func ServeOptions(o Options, args ...string) (Options, error) {
 	}
 	return cmd.options(&environment{options: o})
 }
+
+// Commands lists the commands of the thread protocol that have a class.
+func Commands() []string {
+	var out []string
+	for method := range commandClasses {
+		out = append(out, method)
+	}
+	return out
+}
