@@ -60,7 +60,7 @@ func run(o Options, args []string, stdout, stderr io.Writer) int {
 	}
 	parser, err := kong.New(&commands,
 		kong.Name(filepath.Base(os.Args[0])), kong.Description("Durable agents with people in the loop."),
-		kong.Writers(stdout, stderr), kong.Exit(func(c int) { code = c }), kong.UsageOnError(),
+		kong.Writers(stdout, stderr), kong.Exit(func(c int) { code = c }), kong.ShortUsageOnError(),
 		kong.Vars{
 			"host": cmp.Or(a.host, "every one"), "port": a.describePort(),
 			"data": cmp.Or(o.DataDir, DefaultDataDir), "sets": strings.Join(setNames(o.Sets), ", "),

@@ -43,7 +43,10 @@ type Keys interface {
 // Public is the key as others may see it, in JSON: without its hash.
 func (k Key) Public() json.RawMessage {
 	k.Hash = ""
-	b, err := json.Marshal(k)
+	b, err := json.Marshal(struct {
+		Key
+		CreatedAt time.Time `json:"created_at,omitzero"` // the store's clock sets it, later than this is asked
+	}{k, k.CreatedAt})
 	if err != nil { // strings and times always can be
 		panic(err)
 	}

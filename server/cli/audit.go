@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -60,8 +61,47 @@ type auditEntry struct {
 	At        string `json:"at"`
 	Action    string `json:"action"`
 	Principal string `json:"principal"`
+	Agent     string `json:"agent"`
 	ReviewID  string `json:"review_id"`
 	Decision  string `json:"decision"`
+	Body      struct {
+		Actor struct {
+			Kind string `json:"kind"`
+		} `json:"actor"`
+		Tool   string          `json:"tool"`
+		Detail json.RawMessage `json:"detail"`
+	} `json:"body"`
+}
+
+// by is who did it.
+func (e *auditEntry) by() string {
+	switch {
+	case e.Principal != "":
+		return printable(e.Principal)
+	case e.Body.Actor.Kind == "agent" && e.Agent != "":
+		return printable(e.Agent)
+	case e.Body.Actor.Kind == "anonymous":
+		return "anonymous"
+	}
+	return "the system"
+}
+
+// about is what it was done to: a review, or else a tool or a key.
+func (e *auditEntry) about() string {
+	if e.ReviewID != "" {
+		return e.ReviewID
+	}
+	if e.Body.Tool != "" {
+		return printable(e.Body.Tool)
+	}
+	var key struct {
+		Name string `json:"name"`
+		ID   string `json:"id"`
+	}
+	if strings.HasPrefix(e.Action, "key.") && json.Unmarshal(e.Body.Detail, &key) == nil && key.ID != "" {
+		return "key " + printable(key.ID) + " of " + printable(or(key.Name, key.ID))
+	}
+	return "-"
 }
 
 // Run implements the command.
@@ -91,13 +131,13 @@ func (cmd *listAudit) Run(s *Streams) error {
 		return writeIndented(s.Out, b)
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "SEQ\tAT\tACTION\tBY\tREVIEW\tDECISION") // Flush has the error
+	_, _ = fmt.Fprintln(w, "SEQ\tAT\tACTION\tBY\tABOUT\tDECISION") // Flush has the error
 	for _, raw := range all {
 		var e auditEntry
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At, e.Action, or(printable(e.Principal), "the system"), or(e.ReviewID, "-"), or(printable(e.Decision), "-"))
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At, e.Action, e.by(), e.about(), or(printable(e.Decision), "-"))
 	}
 	return w.Flush()
 }

@@ -13,7 +13,7 @@ import (
 
 // Connection says which server is asked, and as whom.
 type Connection struct {
-	BaseURL   string `name:"base-url" help:"Address of the server." default:"http://127.0.0.1:2024" env:"PARLEY_BASE_URL" placeholder:"URL"`
+	BaseURL   string `name:"base-url" help:"Address of the server. Default: http://127.0.0.1:2024" default:"http://127.0.0.1:2024" env:"PARLEY_BASE_URL" placeholder:"URL"`
 	Key       string `name:"api-key" help:"API key or bearer token. Better in the environment, where nobody else sees it." env:"PARLEY_API_KEY" placeholder:"KEY"`
 	Project   string `help:"Project." default:"default" env:"PARLEY_PROJECT"`
 	Workspace string `help:"Workspace." default:"default" env:"PARLEY_WORKSPACE"`
@@ -102,7 +102,15 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return nil, refusal(resp)
+	e := refusal(resp)
+	switch {
+	case e.Status != http.StatusUnauthorized:
+	case c.Key == "":
+		e.Detail = "The server wants to know who you are: put an API key, or a token, into PARLEY_API_KEY."
+	default:
+		e.Fields = append(e.Fields, "the key in PARLEY_API_KEY, or of --api-key, isn't valid")
+	}
+	return nil, e
 }
 
 // allHeaders are the credentials and the client's own headers.
@@ -153,7 +161,7 @@ func refusal(resp *http.Response) *APIError {
 	switch {
 	case said.At != "":
 		e.Fields = append(e.Fields, fmt.Sprintf("%s by %s at %s", or(said.Decision, "answered"), or(said.By, "somebody who didn't say who they are"), said.At))
-	case said.Assignee != "":
+	case said.Assignee != "" && !strings.Contains(e.Detail, said.Assignee):
 		e.Fields = append(e.Fields, "claimed by "+said.Assignee)
 	}
 	for _, f := range said.Bad.Fields {

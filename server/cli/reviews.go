@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -75,7 +76,11 @@ func (cmd *listReviews) Run(s *Streams) error {
 		return writeReviews(s.Out, all)
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(s.Out, "No pending reviews.")
+		none := "No pending reviews."
+		if !slices.Equal(cmd.Status, []string{"open"}) {
+			none = "No reviews."
+		}
+		_, err := fmt.Fprintln(s.Out, none)
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
@@ -98,15 +103,37 @@ func writeReviews(w io.Writer, list []*review) error {
 	return writeIndented(w, b)
 }
 
-// what is what a review is about.
+// what is what a review is about: each tool that is asked for once, so that nobody approves one unseen.
 func (r *review) what() string {
+	var tools []string
+	for _, a := range r.Actions {
+		if !slices.Contains(tools, a.Name) {
+			tools = append(tools, a.Name)
+		}
+	}
 	switch {
+	case len(tools) > 0:
+		return strings.Join(tools, ", ")
 	case r.Tool != "":
 		return r.Tool
 	case r.SuspendReason != "":
 		return r.SuspendReason
 	}
 	return r.Kind
+}
+
+// decisions tells what may be decided: for each action, where they differ.
+func (r *review) decisions() string {
+	all := r.allowed()
+	text := "Allowed decisions: " + printable(or(strings.Join(all, ", "), "any")) + "\n"
+	if !slices.ContainsFunc(r.Actions, func(a action) bool { return len(a.Allowed) > len(all) }) {
+		return text
+	}
+	text = "Allowed decisions, for all together: " + printable(or(strings.Join(all, ", "), "none")) + "; by --decisions:\n"
+	for _, a := range r.Actions {
+		text += "  " + printable(a.Name) + ": " + printable(strings.Join(a.Allowed, ", ")) + "\n"
+	}
+	return text
 }
 
 // allowed are the decisions that every action of a review takes.
@@ -163,7 +190,7 @@ func (o output) print(s *Streams, r *review) error {
 	if err := showSuspension(s.Out, r.SuspendReason, r.SuspendContext); err != nil {
 		return err
 	}
-	tail := "Allowed decisions: " + printable(or(strings.Join(r.allowed(), ", "), "any")) + "\n"
+	tail := r.decisions()
 	for _, c := range r.Comments {
 		tail += fmt.Sprintf("Comment of %s at %s:\n%s", printable(c.By), c.At, indented(printable(c.Text)))
 	}
@@ -212,8 +239,8 @@ func (cmd *rejectReview) Run(s *Streams) error {
 
 type decideReview struct {
 	one
-	Decision  string `help:"One of the allowed decisions." xor:"what"`
-	Decisions string `help:"A decision for each tool call, as a JSON list." xor:"what" placeholder:"JSON"`
+	Decision  string `help:"One of the allowed decisions, for all that is asked." xor:"what"`
+	Decisions string `help:"A decision for each tool call, in their order: [{\"type\": \"approve\"}, {\"type\": \"edit\", \"edited_action\": {\"name\": …, \"args\": …}}]." xor:"what" placeholder:"JSON"`
 	Answer    string `help:"The whole answer, as JSON." xor:"what" placeholder:"JSON"`
 	Notes     string `help:"Reviewer notes."`
 }

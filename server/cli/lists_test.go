@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAReviewOfSeveralCallsNamesAllOfThem(t *testing.T) {
+	t.Parallel()
+	var r review
+	require.NoError(t, json.Unmarshal([]byte(`{"review_id": "r", "tool": "delete_record", "allowed_decisions": ["approve", "reject"], "actions": [
+		{"name": "delete_record", "allowed_decisions": ["approve", "reject"]},
+		{"name": "delete_record", "allowed_decisions": ["approve", "reject"]},
+		{"name": "transfer_money", "allowed_decisions": ["approve", "edit", "reject"]}]}`), &r))
+	require.Equal(t, "delete_record, transfer_money", r.what())
+	require.Contains(t, r.decisions(), "for all together: approve, reject; by --decisions:\n  delete_record: approve, reject\n")
+	require.Contains(t, r.decisions(), "  transfer_money: approve, edit, reject\n")
+	r.Actions = r.Actions[2:]
+	require.Equal(t, "Allowed decisions: approve, edit, reject\n", r.decisions())
+}
+
+func TestAuditListSaysWhoAndAboutWhat(t *testing.T) {
+	t.Parallel()
+	for entry, want := range map[string][2]string{
+		`{"action": "tool.executed", "principal": "rita", "agent": "a", "body": {"actor": {"kind": "agent"}, "tool": "pay"}}`:                      {"rita", "pay"},
+		`{"action": "review.requested", "principal": null, "agent": "a", "review_id": "r", "body": {"actor": {"kind": "agent"}, "tool": "pay"}}`:   {"a", "r"},
+		`{"action": "key.created", "principal": null, "agent": null, "body": {"actor": {"kind": "anonymous"}, "detail": {"id":"k","name":"ann"}}}`: {"anonymous", "key k of ann"},
+		`{"action": "review.expired", "principal": null, "agent": "a", "review_id": "r", "body": {"actor": {"kind": "system"}}}`:                   {"the system", "r"},
+	} {
+		var e auditEntry
+		require.NoError(t, json.Unmarshal([]byte(entry), &e))
+		require.Equal(t, want, [2]string{e.by(), e.about()}, entry)
+	}
+}
+
+func TestWithoutAKeyItIsSaidWhereOneGoes(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"detail": "Say who you are: Authorization: Bearer KEY, or x-api-key: KEY."}`))
+	}))
+	defer server.Close()
+	list := listReviews{Connection: Connection{BaseURL: server.URL}, Status: []string{"open"}, Limit: 1}
+	require.ErrorContains(t, list.Run(&Streams{Out: &bytes.Buffer{}}), "PARLEY_API_KEY")
+	list.Key = "pk_wrong"
+	require.ErrorContains(t, list.Run(&Streams{Out: &bytes.Buffer{}}), "isn't valid")
+}
