@@ -108,7 +108,7 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	case c.Key == "":
 		e.Detail = "The server wants to know who you are: put an API key, or a token, into PARLEY_API_KEY."
 	default:
-		e.Fields = append(e.Fields, "the key in PARLEY_API_KEY, or of --api-key, isn't valid")
+		e.Fields = append(e.Fields, "it came from PARLEY_API_KEY or --api-key")
 	}
 	return nil, e
 }

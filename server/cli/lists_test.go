@@ -48,5 +48,21 @@ func TestWithoutAKeyItIsSaidWhereOneGoes(t *testing.T) {
 	list := listReviews{Connection: Connection{BaseURL: server.URL}, Status: []string{"open"}, Limit: 1}
 	require.ErrorContains(t, list.Run(&Streams{Out: &bytes.Buffer{}}), "PARLEY_API_KEY")
 	list.Key = "pk_wrong"
-	require.ErrorContains(t, list.Run(&Streams{Out: &bytes.Buffer{}}), "isn't valid")
+	require.ErrorContains(t, list.Run(&Streams{Out: &bytes.Buffer{}}), "it came from PARLEY_API_KEY")
+}
+
+func TestWhoeverIsUnknownIsNotTheDeadline(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"review_id": "r", "agent": "a", "tool": "pay", "status": "decided", "decided": {"by": null, "decision": "approve"}}`:       "(approve by anonymous)",
+		`{"review_id": "r", "agent": "a", "tool": "pay", "status": "decided", "decided": {"by": "ada", "decision": "approve"}}`:      "(approve by ada)",
+		`{"review_id": "r", "agent": "a", "tool": "pay", "status": "expired", "decided": {"by": null, "decision": "expired"}}`:       "(expired by the deadline)",
+		`{"review_id": "r", "agent": "a", "tool": "pay", "status": "pending", "role": "finance", "expires_at": "2026-11-30T00:00Z"}`: "(for the role finance)",
+	} {
+		var r review
+		require.NoError(t, json.Unmarshal([]byte(in), &r))
+		var line bytes.Buffer
+		require.NoError(t, (&watchReviews{}).line(&line, &r))
+		require.Contains(t, line.String(), want)
+	}
 }

@@ -24,6 +24,7 @@ type review struct {
 	Generation     int64           `json:"generation"`
 	Requester      string          `json:"requester"`
 	Assignee       string          `json:"assignee"`
+	Role           string          `json:"role"` // that it was escalated to
 	CreatedAt      string          `json:"created_at"`
 	ExpiresAt      string          `json:"expires_at"`
 	Waiting        int64           `json:"waiting_seconds"`

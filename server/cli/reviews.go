@@ -144,6 +144,17 @@ func (r *review) allowed() []string {
 	return r.Allowed
 }
 
+// decider is who decided. A person whom the server doesn't know isn't the deadline.
+func (r *review) decider() string {
+	switch {
+	case r.Decided.By != "":
+		return r.Decided.By
+	case r.Status == "expired":
+		return "the deadline"
+	}
+	return "anonymous"
+}
+
 func (r *review) waited() string { return (time.Duration(r.Waiting) * time.Second).String() }
 
 func or(text, otherwise string) string {
@@ -178,6 +189,9 @@ func (o output) print(s *Streams, r *review) error {
 	}
 	head := fmt.Sprintf("Review %s: %s\nExecution %s, agent %s, requested by %s\nWaiting since %s (%s), deadline %s\n",
 		r.ID, r.Status, or(r.ExecutionID, "-"), printable(r.Agent), printable(or(r.Requester, "nobody known")), r.CreatedAt, r.waited(), or(r.ExpiresAt, "none"))
+	if r.Role != "" {
+		head += "Decided by people with the role " + printable(r.Role) + "\n"
+	}
 	if r.Assignee != "" {
 		head += "Claimed by " + printable(r.Assignee) + "\n"
 	}
@@ -195,7 +209,7 @@ func (o output) print(s *Streams, r *review) error {
 		tail += fmt.Sprintf("Comment of %s at %s:\n%s", printable(c.By), c.At, indented(printable(c.Text)))
 	}
 	if d := r.Decided; d != nil {
-		tail += fmt.Sprintf("Decided: %s by %s at %s\n", printable(or(d.Decision, "answered")), printable(or(d.By, "the deadline")), d.At)
+		tail += fmt.Sprintf("Decided: %s by %s at %s\n", printable(or(d.Decision, "answered")), printable(r.decider()), d.At)
 		if d.Notes != "" {
 			tail += "Notes:\n" + indented(printable(d.Notes))
 		}

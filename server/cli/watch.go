@@ -76,7 +76,7 @@ func (cmd *watchReviews) print(ctx context.Context, c *client, w io.Writer, know
 		there := map[string]bool{}
 		for _, r := range list {
 			there[r.ID] = true
-			state := r.Status + " " + r.Assignee + " " + r.ExpiresAt
+			state := r.Status + " " + r.Assignee + " " + r.ExpiresAt + " " + r.Role
 			if known[r.ID] == state {
 				continue
 			}
@@ -111,11 +111,14 @@ func (cmd *watchReviews) line(w io.Writer, r *review) error {
 		return err
 	}
 	text := fmt.Sprintf("%s  %-10s  %s: %s", r.ID, r.Status, printable(r.Agent), printable(r.what()))
+	if r.Role != "" {
+		text += " (for the role " + printable(r.Role) + ")"
+	}
 	if r.Status == "claimed" {
 		text += " (" + printable(r.Assignee) + ")"
 	}
 	if d := r.Decided; d != nil {
-		text += fmt.Sprintf(" (%s by %s)", printable(or(d.Decision, "answered")), printable(or(d.By, "the deadline")))
+		text += fmt.Sprintf(" (%s by %s)", printable(or(d.Decision, "answered")), printable(r.decider()))
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err
