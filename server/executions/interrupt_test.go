@@ -9,10 +9,13 @@ import (
 	"github.com/parley-dev/parley/thread"
 )
 
-// begin invokes without waiting, on a session of that name, and returns the execution's id.
+// begin invokes without waiting, on a session of that name, or a fresh one, and returns the execution's id.
 func (c *client) begin(session, agent, message string) string {
 	c.t.Helper()
-	return c.with("X-Session-ID", session).post("/executions?workspace_id=default", say(agent, message)).is(http.StatusAccepted).json().text("execution_id")
+	if session != "" {
+		c = c.with("X-Session-ID", session)
+	}
+	return c.post("/executions?workspace_id=default", say(agent, message)).is(http.StatusAccepted).json().text("execution_id")
 }
 
 func (c *client) interrupt(id, body string) string {
