@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/hitl"
 	"github.com/parley-dev/parley/agent/tool"
 )
@@ -55,7 +56,7 @@ func (a *Agents) describe(b *strings.Builder, name string) {
 	for _, l := range tools {
 		names = append(names, l.name)
 		if r, ok := rules[l.tool.Definition().Name]; ok {
-			reviewed = append(reviewed, l.name+": "+decisionsText(r.Decisions))
+			reviewed = append(reviewed, l.name+": "+decisionsText(r.Decisions)+deadlineText(r))
 		}
 	}
 	line("tools", strings.Join(names, ", "))
@@ -100,6 +101,21 @@ func (a *Agents) unseenReview(rules map[string]Review, entry string) []string {
 		}
 	}
 	return names
+}
+
+// deadlineText says how long a call waits for its reviewer, and what comes then.
+func deadlineText(r hitl.Rule) string {
+	if r.Deadline <= 0 {
+		return ""
+	}
+	action := r.OnExpiry.Action
+	switch r.OnExpiry.Action {
+	case "":
+		action = agent.ExpireReject
+	case agent.ExpireEscalate:
+		action += " to " + r.OnExpiry.Role
+	}
+	return fmt.Sprintf(" (within %s, then %s)", durationText(Duration(r.Deadline)), action)
 }
 
 func decisionsText(all []hitl.Decision) string {

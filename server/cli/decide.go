@@ -39,7 +39,7 @@ func askDecision(ctx context.Context, a *asker, allowed []string) (c choice, err
 
 // settle has a person decide all that an execution waits for, and returns it as it goes on.
 func (s *session) settle(ctx context.Context, e *execution) (*execution, error) {
-	if len(e.ReviewIDs) == 1 && !slices.ContainsFunc(allowedIn(e.SuspendContext), isEdit) {
+	if len(e.ReviewIDs) == 1 && oneDecision(e.SuspendContext) {
 		return s.settleFlat(ctx, e)
 	}
 	for _, id := range e.ReviewIDs {
@@ -48,6 +48,15 @@ func (s *session) settle(ctx context.Context, e *execution) (*execution, error) 
 		}
 	}
 	return s.c.execution(ctx, e.ID)
+}
+
+// oneDecision reports whether one word settles a suspension: several calls are decided each, and an edit has arguments.
+func oneDecision(suspension json.RawMessage) bool {
+	var c struct {
+		Actions []json.RawMessage `json:"action_requests"`
+	}
+	_ = json.Unmarshal(suspension, &c) // an object or nothing
+	return len(c.Actions) < 2 && !slices.ContainsFunc(allowedIn(suspension), isEdit)
 }
 
 func isEdit(decision string) bool { return strings.EqualFold(decision, "edit") }

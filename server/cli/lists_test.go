@@ -66,3 +66,16 @@ func TestWhoeverIsUnknownIsNotTheDeadline(t *testing.T) {
 		require.Contains(t, line.String(), want)
 	}
 }
+
+func TestSeveralCallsAreDecidedEach(t *testing.T) {
+	t.Parallel()
+	for suspension, want := range map[string]bool{
+		`{"action_requests": [{}, {}], "allowed_decisions": ["approve", "reject"]}`: false,
+		`{"action_requests": [{}], "allowed_decisions": ["approve", "Edit"]}`:       false,
+		`{"action_requests": [{}], "allowed_decisions": ["approve", "reject"]}`:     true,
+		`{"claim_id": "CLM-1", "allowed_decisions": ["approve"]}`:                   true,
+		`null`: true,
+	} {
+		require.Equal(t, want, oneDecision(json.RawMessage(suspension)), suspension)
+	}
+}
