@@ -1,10 +1,13 @@
 package executions_test
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -265,16 +268,24 @@ func TestCustomHeadersOfTheClassicAPI(t *testing.T) {
 }
 
 // A call that takes long is kept alive by white space, which is legal before JSON.
-func TestAWaitingInvocationEndsWithTheServer(t *testing.T) {
+func TestALongInvocationIsKeptAlive(t *testing.T) {
 	t.Parallel()
 	w := local(t)
-	c := w.anybody()
-	done := make(chan answer, 1)
-	go func() { done <- c.with("X-Session-ID", "s").post(invokePath, say("slow", "x")) }()
-	gate := "node " + thread.SessionThread("default", "s")
-	c.until("the agent waits", func() bool { return w.effects.count("at "+gate) == 1 })
-	w.effects.opened(gate)
-	require.Equal(t, "completed", (<-done).ok()["status"])
+	c := w.anybody().with("X-Session-ID", "s")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	res := c.open(ctx, http.MethodPost, c.base+invokePath, say("slow", "x"))
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.Equal(t, "s", res.Header.Get("X-Session-ID"))
+	first := make([]byte, 1)
+	_, err := io.ReadFull(res.Body, first)
+	require.NoError(t, err)
+	require.Equal(t, "\n", string(first), "while the agent still works")
+	w.effects.opened("node " + thread.SessionThread("default", "s"))
+	rest, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, "completed", answer{t, res.StatusCode, res.Header, string(rest)}.json()["status"])
 }
 
 // EX 4: an agent that belongs to another project isn't there.
