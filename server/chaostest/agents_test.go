@@ -33,11 +33,22 @@ type question struct {
 	Pause int    `json:"pause"`
 }
 
+// did is the result of a step.
+type did struct {
+	Key   string `json:"key"`
+	Nonce string `json:"nonce"`
+}
+
 func agents(w *witness) []agent.Agent {
 	step := func(ctx agent.Context, name string, opts ...agent.StepOption) (string, error) {
-		return agent.Step(ctx, name, func(sc agent.StepContext) (string, error) {
-			return w.did(sc.IdempotencyKey(), ctx.ThreadID(), name)
+		did, err := agent.Step(ctx, name, func(sc agent.StepContext) (did, error) {
+			nonce, err := w.did(sc.IdempotencyKey(), ctx.ThreadID(), name)
+			return did{sc.IdempotencyKey(), nonce}, err
 		}, opts...)
+		if err == nil && did.Key != "" { // else a person said what came of it
+			err = w.got(did.Key, did.Nonce, ctx.ThreadID(), name)
+		}
+		return did.Nonce, err
 	}
 	wait := func(ctx agent.Context, ms int) error { return ctx.Sleep(time.Duration(ms) * time.Millisecond) }
 	says := func(format string, args ...any) agent.Values {

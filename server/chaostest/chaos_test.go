@@ -110,7 +110,8 @@ func trySeed(all, t *testing.T, p *plan, lent *clusters, idle func()) {
 	for _, r := range w.replicas {
 		cpu += r.cpu
 	}
-	t.Logf("%s: %s (%s), replicas took %s", p, time.Since(began).Round(time.Millisecond), w.hist.phases(), cpu.Round(time.Millisecond))
+	t.Logf("%s: %s (%s), %d runs, %d taken over, replicas took %s",
+		p, time.Since(began).Round(time.Millisecond), w.hist.phases(), w.runs, w.takenOver, cpu.Round(time.Millisecond))
 	if len(w.broken) == 0 {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"syscall"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
@@ -119,8 +120,11 @@ func (s *session) record(ctx context.Context) (*record, error) {
 func (s *session) settle(rec *record) {
 	seq := rec.shown()
 	for _, r := range s.readers {
-		ok := eventually(patience, func() bool { return r.run == "" && r.reached(seq) || r.over() })
+		ok := eventually(late, func() bool { return r.run == "" && r.reached(seq) || r.over() })
 		if !ok {
+			for _, server := range s.w.replicas {
+				server.signal(syscall.SIGUSR1) // what it does is in its log then
+			}
 			s.w.violated("%s (run %q) has not come to the end, but to %d of %d", r.who, r.run, r.last, seq)
 		}
 		r.end()
@@ -130,6 +134,8 @@ func (s *session) settle(rec *record) {
 // checkRuns: each run has ended, and each that was accepted is there.
 func (s *session) checkRuns(rec *record) {
 	for id, r := range rec.runs {
+		s.w.runs++
+		s.w.takenOver += r.Attempt - 1
 		if !r.Status.Ended() {
 			s.w.violated("run %s of thread %s is %s", id, s.thread, r.Status)
 		}

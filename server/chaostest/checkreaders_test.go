@@ -2,6 +2,7 @@ package chaostest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -161,6 +162,16 @@ func questionOf(data string) string {
 	return id
 }
 
+// difference shows two texts where they begin to differ.
+func difference(a, b string) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	from := max(0, i-60)
+	return fmt.Sprintf("…%.160s… and …%.160s…", a[from:], b[from:])
+}
+
 // around shows frames near one.
 func around(list []frame, i int) string {
 	var b strings.Builder
@@ -202,7 +213,7 @@ func (w *world) same(r, replay *reader) {
 		case f.synthetic || f.name == "lifecycle": // of runs that are over a replay doesn't tell
 		case f.name == "tasks" && strings.Contains(f.data, `"input":null`): // the checkpoint that has it was lost with its master
 		case ok && (g.data != f.data || g.name != f.name || g.id != f.id):
-			w.violated("%s was told %s, %s is told %s", r.who, f, replay.who, g)
+			w.violated("%s was told %s, %s is told %s; %s", r.who, f, replay.who, g, difference(f.data, g.data))
 		case !ok && !f.passing() && !w.deposes():
 			w.violated("%s was told %s, which a replay doesn't have", r.who, f)
 		}

@@ -18,14 +18,31 @@ func valuesOf(state string) (j job) {
 	return j
 }
 
-// checkSteps: what the state says that steps did was done; what was recorded wasn't
-// done again, and what is to be done at most once wasn't done twice.
+// checkSteps: the state tells of each node once, and of effects that were; what was
+// recorded wasn't done again, and what is to be done at most once wasn't done twice.
 func (s *session) checkSteps(rec *record) {
-	byNonce := map[string]int{}
-	for i, e := range rec.effects {
-		byNonce[e.nonce] = i
+	done := map[string]effect{} // by nonce
+	recorded := map[string]effect{}
+	times := map[string]int{}
+	for _, e := range rec.effects {
+		first, is := recorded[e.key]
+		switch {
+		case e.got && !is:
+			recorded[e.key] = e
+		case e.got && e.nonce != first.nonce && !s.w.mayBeBehind(e):
+			s.w.violated("step %s (%s) of thread %s is recorded as %s, and as %s", e.step, e.key, s.thread, first.nonce, e.nonce)
+		case e.got:
+		default:
+			done[e.nonce] = e
+			times[e.key]++
+			if e.step == "once" && times[e.key] > 1 {
+				s.w.violated("step %s (%s) of thread %s was done %d times, at most once was asked for", e.step, e.key, s.thread, times[e.key])
+			}
+			if is && !s.w.mayBeBehind(e) {
+				s.w.violated("step %s (%s) of thread %s was done again by %s after what %s did was recorded", e.step, e.key, s.thread, e.nonce, first.nonce)
+			}
+		}
 	}
-	recorded := map[string]string{} // key: nonce
 	words := map[string]int{}
 	for _, line := range rec.values.Log {
 		parts := strings.Split(line, ":")
@@ -44,29 +61,9 @@ func (s *session) checkSteps(rec *record) {
 			nonces = parts[4:]
 		}
 		for _, nonce := range nonces {
-			if nonce == "unknown" { // a person said so
-				continue
-			}
-			i, ok := byNonce[nonce]
-			if !ok {
+			if _, ok := done[nonce]; !ok && nonce != "unknown" { // a person says so
 				s.w.violated("%s on thread %s tells of an effect that never was", line, s.thread)
-				continue
 			}
-			recorded[rec.effects[i].key] = nonce
-		}
-	}
-	times := map[string]int{}
-	for i, e := range rec.effects {
-		times[e.key]++
-		if e.step == "once" && times[e.key] > 1 {
-			s.w.violated("step %s (%s) of thread %s was done %d times, at most once was asked for", e.step, e.key, s.thread, times[e.key])
-		}
-		nonce, ok := recorded[e.key]
-		if !ok || e.nonce == nonce || i < byNonce[nonce] {
-			continue
-		}
-		if !s.w.mayBeBehind(e) {
-			s.w.violated("step %s (%s) of thread %s was done again by %s after what %s did was recorded", e.step, e.key, s.thread, e.nonce, nonce)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (w *world) wreck(ctx context.Context) {
 			i := len(w.struck)
 			w.struck = append(w.struck, struck{fault: f, from: time.Now()})
 			w.mu.Unlock()
-			w.strike(ctx, f)
+			w.strike(ctx, i)
 			w.mu.Lock()
 			w.struck[i].to = time.Now()
 			w.mu.Unlock()
@@ -47,8 +47,15 @@ func (w *world) wreck(ctx context.Context) {
 }
 
 // strike carries out one fault, and undoes it.
-func (w *world) strike(ctx context.Context, f fault) {
+func (w *world) strike(ctx context.Context, i int) {
+	f := w.struckBy(i)
 	r := w.replicas[f.replica]
+	if f.n%3 > 0 && (f.kind == faultKill || f.kind == faultPause || slices.Contains(proxied, f.kind)) {
+		r = w.working(r)
+	}
+	w.mu.Lock()
+	w.struck[i].replica = r.index
+	w.mu.Unlock()
 	switch f.kind {
 	case faultKill:
 		r.kill()
@@ -85,6 +92,26 @@ func (w *world) strike(ctx context.Context, f fault) {
 	case faultReshard:
 		w.reshard(ctx, f)
 	}
+}
+
+func (w *world) struckBy(i int) fault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.struck[i].fault
+}
+
+// working is the replica that left the newest line in the witness: it has a run under way, most likely.
+func (w *world) working(otherwise *replica) *replica {
+	all, err := effects(w.witness())
+	if err != nil || len(all) == 0 {
+		return otherwise
+	}
+	for _, r := range w.replicas {
+		if strings.HasPrefix(all[len(all)-1].life, r.name()+"-") {
+			return r
+		}
+	}
+	return otherwise
 }
 
 // revive begins a replica's next life, as orchestrators do: again and again.

@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/parley-dev/parley/server"
@@ -57,6 +60,14 @@ func beReplica() error {
 	if err := s.Start(context.Background()); err != nil {
 		return err
 	}
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	go func() { // until the process is killed
+		for range asked {
+			all := make([]byte, 4<<20)
+			_, _ = os.Stderr.Write(all[:runtime.Stack(all, true)])
+		}
+	}()
 	fmt.Printf("listens on %s\n", l.Addr())
 	return s.Serve(l)
 }

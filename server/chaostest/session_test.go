@@ -230,6 +230,7 @@ func (s *session) answer(ctx context.Context, i int) {
 func (s *session) respond(ctx context.Context, i, n int, ids []string, unknown bool, replica int) {
 	a := s.script.answers[i]
 	got := answered{ids: ids, value: fmt.Sprintf("c%d.%d", i, n), client: i, key: fmt.Sprintf("%s-c%d-%d", s.thread, i, n)}
+	same := a.same || unknown // equal answers are one, whatever else they bring
 	if a.same {
 		got.value = "same"
 	}
@@ -237,15 +238,15 @@ func (s *session) respond(ctx context.Context, i, n int, ids []string, unknown b
 	for _, id := range ids {
 		values[id] = got.value
 		if unknown {
-			values[id] = map[string]any{"type": "done", "result": "unknown"}
+			values[id] = map[string]any{"type": "done", "result": map[string]string{"nonce": "unknown"}}
 		}
 	}
 	command := map[string]any{"resume": values}
-	if a.update && !a.same {
+	if a.update && !same {
 		got.note = fmt.Sprintf("note-c%d.%d", i, n)
 		command["update"] = map[string]any{"notes": []string{got.note}}
 	}
-	if a.extra && !a.same {
+	if a.extra && !same {
 		command["goto"] = "extra"
 	}
 	q := request{who: s.who("client%d", i), method: http.MethodPost, key: got.key}

@@ -25,12 +25,22 @@ func openWitness(path, life string) (*witness, error) {
 // did notes an effect and returns its name, which no other has.
 func (w *witness) did(key, thread, step string) (string, error) {
 	nonce := fmt.Sprintf("%s.%d", w.life, w.n.Add(1))
-	_, err := fmt.Fprintf(w.f, "%s %s %s %s %s %d\n", key, nonce, w.life, thread, step, time.Now().UnixMilli())
-	return nonce, err
+	return nonce, w.note("did", key, nonce, thread, step)
+}
+
+// got notes that a step was recorded: its node goes on with what it did.
+func (w *witness) got(key, nonce, thread, step string) error {
+	return w.note("got", key, nonce, thread, step)
+}
+
+func (w *witness) note(what, key, nonce, thread, step string) error {
+	_, err := fmt.Fprintf(w.f, "%s %s %s %s %s %s %d\n", what, key, nonce, w.life, thread, step, time.Now().UnixMilli())
+	return err
 }
 
 // effect is a line of the witness.
 type effect struct {
+	got                            bool // it is recorded
 	key, nonce, life, thread, step string
 	at                             time.Time
 }
@@ -48,11 +58,12 @@ func effects(path string) (list []effect, err error) {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		var e effect
+		var what string
 		var ms int64
-		if _, err := fmt.Fscan(strings.NewReader(lines.Text()), &e.key, &e.nonce, &e.life, &e.thread, &e.step, &ms); err != nil {
+		if _, err := fmt.Fscan(strings.NewReader(lines.Text()), &what, &e.key, &e.nonce, &e.life, &e.thread, &e.step, &ms); err != nil {
 			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
 		}
-		e.at = time.UnixMilli(ms)
+		e.at, e.got = time.UnixMilli(ms), what == "got"
 		list = append(list, e)
 	}
 	return list, lines.Err()

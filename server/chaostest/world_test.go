@@ -20,6 +20,10 @@ import (
 // patience is how long anything may take once nothing goes wrong any more.
 const patience = 30 * time.Second
 
+// late is how long a reader may wait for what is stored when nothing goes wrong any
+// more: where it wasn't told, its server looks after half a minute.
+const late = 10 * time.Second
+
 // world is a seed under way.
 type world struct {
 	t        testing.TB
@@ -33,6 +37,8 @@ type world struct {
 	hist     *history
 	sessions []*session
 	idle     func() // others may work
+
+	runs, takenOver int // in the end
 
 	baseline map[string]bool // keys before anything happened
 
