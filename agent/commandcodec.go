@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // parentGraph is what Command.graph says when it speaks to the enclosing graph.
@@ -29,7 +31,7 @@ func ParseCommand(raw json.RawMessage) (*Command, error) {
 		Goto   json.RawMessage `json:"goto"`
 		Graph  *string         `json:"graph"`
 	}
-	if err := json.Unmarshal(raw, &wire); err != nil {
+	if err := exactjson.Unmarshal(raw, &wire); err != nil {
 		return nil, &InvalidCommandError{Problems: []string{"a command is an object with resume, update, goto, graph"}}
 	}
 	cmd := &Command{Resume: wire.Resume, HasResume: wire.Resume != nil}

@@ -93,3 +93,13 @@ func TestCommandSurvivesItsWireForm(t *testing.T) {
 		require.Equal(t, got, inside.C)
 	})
 }
+
+// What asks for the right to answer looks at exact names, too.
+func TestCommandKeysAreExact(t *testing.T) {
+	t.Parallel()
+	cmd, err := ParseCommand([]byte(`{"Resume":"yes","UPDATE":{"a":1},"Goto":"x"}`))
+	require.NoError(t, err)
+	require.False(t, cmd.HasResume)
+	require.Empty(t, cmd.Update)
+	require.Empty(t, cmd.Goto)
+}

@@ -180,3 +180,22 @@ func TestCronsMakeThreadsOfTheirProject(t *testing.T) {
 	ada.until("its thread is there", func() bool { return len(ada.post("/threads/search", "{}").ok().list()) == 1 })
 	require.Empty(t, eve.post("/threads/search", "{}").ok().list())
 }
+
+// An Idempotency-Key is its project's: the same one of the same name elsewhere finds nothing of it.
+func TestIdempotencyKeysAreKeptApartByProject(t *testing.T) {
+	t.Parallel()
+	k := serveKeyed(t, server.Options{})
+	with := map[string]string{"Idempotency-Key": "nightly"}
+	acme, other := k.holder("acme", "ci", "operator").as(with), k.holder("other", "ci", "operator").as(with)
+	for _, path := range []string{"/runs/wait", "/runs/stream", "/runs"} {
+		body := func(note string) string {
+			return `{"assistant_id":"ask","on_completion":"keep","input":{"note":"` + note + `"}}`
+		}
+		first := acme.post(path, body("acme's")).ok()
+		foreign := other.post(path, body("other's")).ok()
+		require.NotContains(t, foreign.body, "acme's", path)
+		require.NotEqual(t, first.header.Get("Content-Location"), foreign.header.Get("Content-Location"), path)
+		again := acme.post(path, body("acme's")).ok()
+		require.Equal(t, first.header.Get("Content-Location"), again.header.Get("Content-Location"), "%s: the owner's own repeat", path)
+	}
+}

@@ -27,6 +27,14 @@ func (d *draft) key() string {
 	return digest(d.request.Principal, d.request.ThreadID, d.request.IdempotencyKey)
 }
 
+// ownScope tells apart principals of one name who don't see each other's threads: those of another
+// project or workspace, or of another tenant of the deployment's own hooks. A stateless run has no thread
+// that would.
+func (r *StartRun) ownScope() string {
+	project, workspace := r.scope(r.ThreadMetadata)
+	return digest(project, workspace, string(canonical(encodeJSON(r.Filter))))
+}
+
 // keyed finds the first run that was admitted with the draft's key.
 func (s *Service) keyed(ctx context.Context, d *draft) (Run, error) {
 	finder, ok := s.store.(KeyFinder)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // admitResume admits a run that answers interrupts: one fenced transition
@@ -171,7 +173,7 @@ func (s *Service) plainRepeat(ctx context.Context, d *draft) (Run, bool, error) 
 		var c struct {
 			Resume json.RawMessage `json:"resume"`
 		}
-		if json.Unmarshal(run.Kwargs.Command, &c) == nil && bytes.Equal(withoutNotes(c.Resume), want) {
+		if exactjson.Unmarshal(run.Kwargs.Command, &c) == nil && bytes.Equal(withoutNotes(c.Resume), want) {
 			return run, true, nil
 		}
 	}
@@ -244,11 +246,21 @@ func (s *Service) openQuestions(ctx context.Context, d *draft, head *agent.Tuple
 		case err == nil:
 			d.run.ExecutionID = asking.ExecutionID
 			d.run.Project, d.run.Workspace = asking.Project, asking.Workspace
+			d.run.Kwargs.SteeredBy = steered(asking.Kwargs.SteeredBy, d)
 		case !errors.Is(err, ErrNotFound): // a removed run has no execution to go on with
 			return nil, err
 		}
 	}
 	return infosOf(open), nil
+}
+
+// steered adds who brings more than an answer to those who did so before.
+func steered(before []string, d *draft) []string {
+	who := d.request.Principal
+	if who == "" || len(d.command.Update) == 0 && len(d.command.Goto) == 0 || slices.Contains(before, who) {
+		return before
+	}
+	return append(slices.Clone(before), who)
 }
 
 // copiedQuestions are the open questions of a thread on which nothing was asked:

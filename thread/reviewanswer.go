@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // flatAnswer makes the answer of a decision and notes, in the form that the question wants (spec/executions.md 3).
@@ -121,7 +122,7 @@ func decisionOf(q shown, answer json.RawMessage) (decision, notes string) {
 		All      []one  `json:"decisions"`
 	}
 	var a one
-	if json.Unmarshal(answer, &a) != nil {
+	if exactjson.Unmarshal(answer, &a) != nil { // exactly as the asking node reads it
 		if q.kind == KindPlain && len(q.allowed) > 0 {
 			own, _ := agent.AllowedDecision(q.allowed, text(answer))
 			return own, ""
@@ -155,4 +156,31 @@ func decisionOf(q shown, answer json.RawMessage) (decision, notes string) {
 		return own, a.Notes
 	}
 	return strings.TrimSpace(a.Decision), a.Notes
+}
+
+// editedTo lists the tools that an answer about tool calls puts in their place.
+func editedTo(q shown, answer json.RawMessage) []string {
+	type action struct {
+		Name string `json:"name"`
+	}
+	type one struct {
+		Camel *action `json:"editedAction"`
+		Snake *action `json:"edited_action"`
+	}
+	var a struct {
+		one
+		All []one `json:"decisions"`
+	}
+	if q.kind != KindToolCalls || exactjson.Unmarshal(answer, &a) != nil {
+		return nil
+	}
+	var names []string
+	for _, d := range append(a.All, a.one) {
+		for _, to := range []*action{d.Camel, d.Snake} {
+			if to != nil {
+				names = append(names, to.Name)
+			}
+		}
+	}
+	return names
 }

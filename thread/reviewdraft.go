@@ -27,7 +27,7 @@ func reviewDraft(a asking, q agent.InterruptInfo, notify []string) ReviewDraft {
 	s := read(q.Value, q.ResponseSchema)
 	d := ReviewDraft{
 		InterruptID: q.ID, Project: a.run.Project, Workspace: a.run.Workspace, ExecutionID: a.run.ExecutionID, Agent: a.run.GraphID,
-		Tools: s.tools(), Kind: s.kind, Requester: a.first.Principal, AllowedDecisions: s.allowed,
+		Tools: s.tools(), Kind: s.kind, Requester: a.first.Principal, SteeredBy: a.run.Kwargs.SteeredBy, AllowedDecisions: s.allowed,
 		Digest: payloadDigest(q.Value), Notify: notify,
 	}
 	if d.Project == "" {

@@ -3,6 +3,7 @@ package thread
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/parley-dev/parley/agent"
 )
@@ -22,7 +23,9 @@ func (s *Service) reviewed(ctx context.Context, d *draft, answers []agent.Answer
 		if found[i] = r; r == nil || d.request.expired {
 			continue
 		}
-		if err := s.mayDecide(ctx, *r); err != nil {
+		asked := *r
+		asked.Tools = append(slices.Clone(r.Tools), editedTo(read(r.Payload, r.ResponseSchema), a.Value)...) // what will run counts, too
+		if err := s.mayDecide(ctx, asked); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // The kinds of reviews: what a question asks for, and in which form it is answered.
@@ -89,7 +90,7 @@ func (s *shown) readBatch() bool {
 		if _, ok := s.object[keys[0]]; !ok {
 			continue
 		}
-		if json.Unmarshal(s.object[keys[0]], &actions) != nil || json.Unmarshal(s.object[keys[1]], &configs) != nil || len(actions) == 0 {
+		if exactjson.Unmarshal(s.object[keys[0]], &actions) != nil || exactjson.Unmarshal(s.object[keys[1]], &configs) != nil || len(actions) == 0 {
 			return false
 		}
 		break
@@ -176,7 +177,7 @@ func (s *shown) agree() {
 
 // readForm reads a card of package form.
 func (s *shown) readForm() bool {
-	if text(s.object["formType"]) == "" || json.Unmarshal(s.object["fields"], &s.fields) != nil {
+	if text(s.object["formType"]) == "" || exactjson.Unmarshal(s.object["fields"], &s.fields) != nil {
 		return false
 	}
 	s.kind, s.allowed = KindForm, texts(s.object["allowed_decisions"])

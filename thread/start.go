@@ -230,7 +230,7 @@ func (s *Service) findThread(ctx context.Context, d *draft) error {
 	if r.ThreadID == "" {
 		fresh.ID = newID()
 		if key := d.key(); key != "" { // a repeat has to find the first one's thread
-			fresh.ID = uuid.NewSHA1(systemNamespace, []byte(key)).String()
+			fresh.ID = uuid.NewSHA1(systemNamespace, []byte(digest(key, r.ownScope()))).String()
 		}
 		fresh.Temporary = r.OnCompletion != "keep"
 		d.thread, d.create = fresh, &fresh

@@ -73,6 +73,9 @@ type ReviewDraft struct {
 	Kind string `json:"kind"`
 	// Requester is the principal whose run asked, on a copied thread that of the original's.
 	Requester string `json:"requester,omitempty"`
+	// SteeredBy are those who, answering what was asked before, put something into the state themselves, and so
+	// asked for this, too.
+	SteeredBy []string `json:"steered_by,omitempty"`
 	// AllowedDecisions is what a flat decision may be; empty: anything, or nothing (decisions 14).
 	AllowedDecisions []string `json:"allowed_decisions,omitempty"`
 	// Digest identifies what is shown: SHA-256 of the canonical payload, hex.

@@ -83,6 +83,8 @@ type RunKwargs struct {
 	Durability      string          `json:"durability,omitempty"`
 	OnDisconnect    string          `json:"on_disconnect,omitempty"`
 	OnCompletion    string          `json:"on_completion,omitempty"`
+	// SteeredBy are the principals whose answers to the execution's questions had an update or a goto beside them.
+	SteeredBy []string `json:"steered_by,omitempty"`
 }
 
 // Run is the row of a run.

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/parley-dev/parley/thread"
 )
@@ -40,6 +41,8 @@ func (d DecisionRules) MayDecide(_ context.Context, a thread.Actor, r thread.Rev
 		return denied(CodeNotReviewer, "Your roles don't cover this review.")
 	case a.Kind != KindAnonymous && !d.SelfApproval && r.Requester != "" && r.Requester == a.Principal:
 		return denied(CodeSelfApproval, "You started the run that asks: somebody else has to decide (the server's option self-approval allows it).")
+	case a.Kind != KindAnonymous && !d.SelfApproval && slices.Contains(r.SteeredBy, a.Principal):
+		return denied(CodeSelfApproval, "An update of yours came before this question: somebody else has to decide (the server's option self-approval allows it).")
 	}
 	return nil
 }
