@@ -119,7 +119,7 @@ func New(o Options) (*Server, error) {
 			return nil, errors.Join(err, s.runs.Close(context.Background()), s.reviewFeed.Close(context.Background()), s.store.Close())
 		}
 	}
-	s.handler = s.recover(s.cors.wrap(s.measure(s.serveOpened(s.router()))))
+	s.handler = s.recover(s.cors.wrap(s.measure(answerHead(s.serveOpened(s.router())))))
 	s.http = &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: s.limits.HeaderTime, IdleTimeout: s.limits.Idle,
 		MaxHeaderBytes: s.limits.Header, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
