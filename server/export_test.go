@@ -43,3 +43,12 @@ func Commands() []string {
 	}
 	return out
 }
+
+// ClassedRoutes lists the routes that the table of classes has.
+func ClassedRoutes() []string {
+	var out []string
+	for route := range routeClasses {
+		out = append(out, route)
+	}
+	return out
+}

@@ -256,3 +256,13 @@ func wantedOfStranger(key string) []int {
 	}
 	return []int{http.StatusNotFound}
 }
+
+// TestTheTableOfClassesIsThatOfRoutes: no route without a class, no class without a route.
+func TestTheTableOfClassesIsThatOfRoutes(t *testing.T) {
+	t.Parallel()
+	routes := []string{"GET /"} // the hint for who opens the address
+	for _, r := range allRoutes(t) {
+		routes = append(routes, r.Method+" "+r.Path)
+	}
+	require.ElementsMatch(t, routes, server.ClassedRoutes())
+}

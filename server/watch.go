@@ -97,8 +97,7 @@ func (w *watch) sweep(ctx context.Context, i *identity) {
 
 func (w *watch) over(ctx context.Context, i *identity, id string) (bool, error) {
 	if id == "" {
-		free, err := i.anonymous(ctx)
-		return !free, err
+		return i.keys.AnyNow(ctx)
 	}
 	return i.keys.Ended(ctx, id)
 }

@@ -82,7 +82,7 @@ func (v *Verifier) User(ctx context.Context, text string) (*auth.User, error) {
 	if err != nil {
 		return nil, errUnknown
 	}
-	e, err := v.find(ctx, p.ID)
+	e, err := v.find(ctx, p.ID, v.o.TTL)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,11 @@ func (v *Verifier) User(ctx context.Context, text string) (*auth.User, error) {
 
 // UserOf is the user of a key by its id, whose holder has shown the key before.
 func (v *Verifier) UserOf(ctx context.Context, id string) (*auth.User, error) {
-	e, err := v.find(ctx, id)
+	return v.userOf(ctx, id, v.o.TTL)
+}
+
+func (v *Verifier) userOf(ctx context.Context, id string, age time.Duration) (*auth.User, error) {
+	e, err := v.find(ctx, id, age)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +108,10 @@ func (v *Verifier) UserOf(ctx context.Context, id string) (*auth.User, error) {
 	return v.user(e.key)
 }
 
-// Ended reports whether a key can't be used any more.
+// Ended reports whether a key can't be used any more, as the store says now: whoever holds
+// streams open is to lose them in time.
 func (v *Verifier) Ended(ctx context.Context, id string) (bool, error) {
-	_, err := v.UserOf(ctx, id)
+	_, err := v.userOf(ctx, id, 0)
 	var refused *auth.Error
 	if errors.As(err, &refused) {
 		return true, nil
@@ -134,12 +139,17 @@ func Principal(k thread.Key) string {
 
 // Any reports whether the store has keys, revoked ones included: from then on
 // everybody has to say who they are.
-func (v *Verifier) Any(ctx context.Context) (bool, error) {
+func (v *Verifier) Any(ctx context.Context) (bool, error) { return v.anyKey(ctx, v.o.TTL) }
+
+// AnyNow is Any as the store says now.
+func (v *Verifier) AnyNow(ctx context.Context) (bool, error) { return v.anyKey(ctx, 0) }
+
+func (v *Verifier) anyKey(ctx context.Context, age time.Duration) (bool, error) {
 	now := v.o.Now()
 	v.mu.Lock()
 	a := v.any
 	v.mu.Unlock()
-	if a.there || !a.read.IsZero() && now.Sub(a.read) < v.o.TTL {
+	if a.there || !a.read.IsZero() && now.Sub(a.read) < age {
 		return a.there, nil
 	}
 	there, err, _ := v.reading.Do("", func() (any, error) {
@@ -160,13 +170,13 @@ func (v *Verifier) Any(ctx context.Context) (bool, error) {
 	return v.any.there, nil
 }
 
-// find reads a key by its id.
-func (v *Verifier) find(ctx context.Context, id string) (entry, error) {
+// find reads a key by its id, unless that was done less than age ago.
+func (v *Verifier) find(ctx context.Context, id string, age time.Duration) (entry, error) {
 	now := v.o.Now()
 	v.mu.Lock()
 	e, ok := v.known[id]
 	v.mu.Unlock()
-	if ok && now.Sub(e.read) < v.o.TTL {
+	if ok && now.Sub(e.read) < age {
 		return e, nil
 	}
 	got, err, _ := v.reading.Do(id, func() (any, error) {
