@@ -46,7 +46,7 @@ function Row({ item }: { item: Key }) {
     <tr>
       <td className={table.grow}>
         <strong>{item.name || item.id}</strong> {over ? <Badge kind="bad">{over}</Badge> : null} {item.agent ? <Badge>{w.program}</Badge> : null}
-        <br /><small>{item.principal}{item.workspace_id ? ` · ${w.workspace}: ${item.workspace_id}` : ""}</small>
+        <br /><small>{[item.principal === item.name ? "" : item.principal, item.workspace_id ? `${w.workspace}: ${item.workspace_id}` : ""].filter(Boolean).join(" · ")}</small>
       </td>
       <td>{item.roles.map((role) => <Badge key={role} kind="accent">{role}</Badge>)}</td>
       <td className={table.tight}><Ago at={item.created_at} /></td>

@@ -22,7 +22,7 @@ export function EntryRow({ entry }: { entry: Entry }) {
   return (
     <tr>
       <td className={table.number}>{entry.seq}</td>
-      <td className={table.tight}><Moment at={entry.at} /></td>
+      <td className={table.tight}><Moment at={entry.at} precise /></td>
       <td>
         <Badge kind={kinds[entry.action] ?? "plain"}>{names[entry.action] ?? entry.action}</Badge>
         {entry.decision ? <><br /><small>{entry.decision}</small></> : null}

@@ -59,6 +59,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
   const questions = useOpenQuestions(stream);
   const { actions, send, failure, unsent } = useActions(stream, branches, questions);
   const open = branches.older ? [] : questions;
+  const running = stream.isLoading && open.length === 0; // a thread that waits for an answer is told to be loading
   return (
     <section className={css.conversation} aria-label={agentTitle(agent)}>
       <ConversationHead agent={agent} agents={agents} stream={stream} branches={branches} started={threadId !== undefined}
@@ -79,7 +80,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
         />
       </Actions>
       <Queue stream={stream} />
-      <Composer running={stream.isLoading} asking={open.length > 0} draftKey={`parley-draft-${threadId ?? agent.assistant_id}`} onSend={(text) => send(text)} onStop={() => void stream.stop()} />
+      <Composer running={running} asking={open.length > 0} draftKey={`parley-draft-${threadId ?? agent.assistant_id}`} onSend={(text) => send(text)} onStop={() => void stream.stop()} />
     </section>
   );
 }

@@ -59,7 +59,7 @@ function What({ event, execution }: { event: TimelineEvent; execution: Execution
     case "decided": {
       const { status, decided } = event.review;
       if (status !== "decided" || !decided) return <p className={css.what}><strong>{status === "expired" ? w.expired : w.superseded}</strong></p>;
-      return <p className={css.what}><strong>{w.decidedAt(decided.by ?? words.reviews.unnamed, decided.decision ?? words.approval.answered)}</strong></p>;
+      return <p className={css.what}><strong>{w.decidedAt(decided.by ?? words.reviews.unnamed, decided.decision?.replaceAll(",", ", ") ?? words.approval.answered)}</strong></p>;
     }
     case "ended":
       return <p className={css.what}><strong>{execution.status === "completed" ? w.completed : w.failed}</strong></p>;

@@ -43,7 +43,7 @@ export function PendingReviews() {
           {reviews.error ? <Notice kind="bad" alert>{reviews.error.message}</Notice> : null}
           <Bulk reviews={list.filter((r) => marked.has(r.review_id))} onClear={() => setMarked(new Set())} />
           {reviews.isSuccess && list.length === 0 ? <Empty icon={<Inbox size={40} strokeWidth={1.3} aria-hidden />} title={filtered ? words.reviews.noneFound : words.reviews.empty} /> : null}
-          {list.length > 0 ? <ReviewTable reviews={list} chosen={wide ? shown?.review_id : undefined} marked={marked} onMark={setMarked} onChoose={wide ? setChosen : open} /> : null}
+          {list.length > 0 ? <ReviewTable reviews={list} chosen={wide ? shown?.review_id : undefined} marked={marked} onMark={setMarked} onChoose={wide ? setChosen : open} onReach={wide ? setChosen : undefined} /> : null}
           {list.length > 0 && wide ? <p className={css.keys}>{words.reviews.keys}</p> : null}
         </div>
         {wide && shown ? <div className={css.detail} data-review-detail><ReviewRequest key={shown.review_id} id={shown.review_id} beside /></div> : null}

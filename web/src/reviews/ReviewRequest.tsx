@@ -35,18 +35,20 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
   const open = isOpen(review);
   const changed = seen !== null && seen !== review.generation;
   if (seen === null) setSeen(review.generation);
+  const facts = (
+    <dl className={css.facts}>
+      <div><dt>{words.reviews.agent}</dt><dd>{review.agent.replaceAll("_", " ")}</dd></div>
+      <div><dt>{w.submitted}</dt><dd><Moment at={review.created_at} /></dd></div>
+      {review.requester ? <div><dt>{words.reviews.requester}</dt><dd>{review.requester}</dd></div> : null}
+      {review.execution_id ? (
+        <div><dt>{w.execution}</dt><dd><Link to="/app/executions/$executionId" params={{ executionId: review.execution_id }}><code>{review.execution_id}</code></Link></dd></div>
+      ) : null}
+      <div><dt>{w.thread}</dt><dd><Link to="/app/chat/{-$threadId}" params={{ threadId: review.thread_id }} search={{}}>{words.executions.openThread}</Link></dd></div>
+    </dl>
+  );
   return (
     <article className={css.request} aria-label={w.title}>
-      {beside ? <h2><Link to="/reviews/$reviewId" params={{ reviewId: id }}>{w.title}</Link></h2> : null}
-      <dl className={css.facts}>
-        <div><dt>{words.reviews.agent}</dt><dd>{review.agent.replaceAll("_", " ")}</dd></div>
-        <div><dt>{w.submitted}</dt><dd><Moment at={review.created_at} /></dd></div>
-        {review.requester ? <div><dt>{words.reviews.requester}</dt><dd>{review.requester}</dd></div> : null}
-        {review.execution_id ? (
-          <div><dt>{w.execution}</dt><dd><Link to="/app/executions/$executionId" params={{ executionId: review.execution_id }}><code>{review.execution_id}</code></Link></dd></div>
-        ) : null}
-        <div><dt>{w.thread}</dt><dd><Link to="/app/chat/{-$threadId}" params={{ threadId: review.thread_id }} search={{}}>{words.executions.openThread}</Link></dd></div>
-      </dl>
+      {beside ? <h2><Link to="/reviews/$reviewId" params={{ reviewId: id }}>{w.title}</Link></h2> : facts}
       <p className={css.state}>
         <Badge kind={open ? "wait" : review.status === "decided" ? "good" : review.status === "expired" ? "bad" : "plain"}>{words.reviews.statuses[review.status]}</Badge>
         {open ? <Waiting since={review.created_at} expires={review.expires_at} /> : null}
@@ -63,6 +65,7 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
       {faster ? <Notice kind="wait" alert>{w.faster(faster.by ?? words.reviews.unnamed, faster.decision ?? "")}</Notice> : null}
       {open ? null : <Outcome review={review} question={question} />}
       <Comments review={review} />
+      {beside ? facts : null}
       <p className={css.digest}>{w.digest}: <code>{review.digest}</code></p>
     </article>
   );

@@ -15,9 +15,11 @@ interface Props {
   marked: ReadonlySet<string>;
   onMark(marked: ReadonlySet<string>): void;
   onChoose(id: string): void;
+  /** The keyboard has come to a row. */
+  onReach: ((id: string) => void) | undefined;
 }
 
-export function ReviewTable({ reviews, chosen, marked, onMark, onChoose }: Props) {
+export function ReviewTable({ reviews, chosen, marked, onMark, onChoose, onReach }: Props) {
   const words = useWords();
   const w = words.reviews;
   // Only what is the same to the byte may be decided together.
@@ -56,7 +58,7 @@ export function ReviewTable({ reviews, chosen, marked, onMark, onChoose }: Props
                 ) : null}
               </td>
               <td className={table.grow}>
-                <Link to="/reviews/$reviewId" params={{ reviewId: id }} className={table.link} data-review={id} onClick={(e) => { if (!e.metaKey && !e.ctrlKey) { e.preventDefault(); onChoose(id); } e.stopPropagation(); }}>
+                <Link to="/reviews/$reviewId" params={{ reviewId: id }} className={table.link} data-review={id} onFocus={() => onReach?.(id)} onClick={(e) => { if (!e.metaKey && !e.ctrlKey) { e.preventDefault(); onChoose(id); } e.stopPropagation(); }}>
                   {reviewTitle(review)}
                 </Link>
                 <br /><small>{review.message?.slice(0, 140) ?? review.suspend_reason}</small>

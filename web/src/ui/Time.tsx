@@ -56,9 +56,9 @@ export function Ago({ at }: { at: string | number | Date }) {
   );
 }
 
-/** A date and time of day. */
-export function Moment({ at }: { at: string | number | Date }) {
+/** A date and time of day; to the second where the order of things matters. */
+export function Moment({ at, precise }: { at: string | number | Date; precise?: boolean }) {
   const locale = useLocale();
   const date = new Date(at);
-  return <time dateTime={date.toISOString()}>{date.toLocaleString(locale, { dateStyle: "medium", timeStyle: "medium" })}</time>;
+  return <time dateTime={date.toISOString()}>{date.toLocaleString(locale, { dateStyle: "medium", timeStyle: precise ? "medium" : "short" })}</time>;
 }

@@ -8,7 +8,7 @@ export const en = {
     reviews: "Reviews",
     executions: "Executions",
     audit: "Audit",
-    access: "Keys and roles",
+    access: "Access",
     menu: "Menu",
     close: "Close",
     navigation: "Main",

@@ -8,7 +8,7 @@ export const zh: Words = {
     reviews: "审批",
     executions: "执行",
     audit: "审计",
-    access: "密钥与角色",
+    access: "权限",
     menu: "菜单",
     close: "关闭",
     navigation: "主导航",

@@ -1,0 +1,1 @@
+export{l as SubagentDiscoveryHandle}from"./ChatPage-C91FJeo4.js";
