@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/thread"
@@ -54,7 +56,7 @@ func (r Request) key(p Presented) (thread.Key, error) {
 	case r.Workspace != "" && !thread.ValidScope(r.Workspace):
 		return invalid("workspace", "a workspace"+name)
 	case len(r.Name) > longestName || !printable(r.Name):
-		return invalid("name", fmt.Sprintf("a name is at most %d bytes of text in one line", longestName))
+		return invalid("name", fmt.Sprintf("a name is at most %d bytes of visible text in one line", longestName))
 	case r.Name == auth.Anonymous:
 		return invalid("name", "nobody with a key is "+auth.Anonymous)
 	case len(r.Roles) == 0:
@@ -72,14 +74,15 @@ func (r Request) key(p Presented) (thread.Key, error) {
 	}, nil
 }
 
-// printable reports whether a text is one line.
+// printable reports whether a text is one line that shows all of itself, so that no two names look the same for
+// what can't be seen in them, and none acts on a terminal.
 func printable(s string) bool {
 	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == 0xfffd {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return false
 		}
 	}
-	return true
+	return strings.TrimSpace(s) == s
 }
 
 // ErrRevoked is returned for a key that shall exist and was revoked; it stays so.

@@ -230,7 +230,11 @@ func TestKeysThatCannotBe(t *testing.T) {
 		require.ErrorAs(t, err, &invalid, field)
 		require.Equal(t, []string{field}, invalid.Path)
 	}
-	for _, r := range []keys.Request{{}, {Name: auth.Anonymous, Roles: []string{"owner"}}, {Name: strings.Repeat("x", 201), Roles: []string{"owner"}}} {
+	unseen := []keys.Request{}
+	for _, name := range []string{"ada ", " ada", "ada\u200b", "ada\u202e", "ada\u009b2J", "ada\u00a0"} { // who looks like another, or acts on a terminal
+		unseen = append(unseen, keys.Request{Name: name, Roles: []string{"owner"}})
+	}
+	for _, r := range append(unseen, keys.Request{}, keys.Request{Name: auth.Anonymous, Roles: []string{"owner"}}, keys.Request{Name: strings.Repeat("x", 201), Roles: []string{"owner"}}) {
 		_, _, err := keys.Create(t.Context(), b.store, r)
 		require.Error(t, err)
 	}

@@ -20,7 +20,7 @@ func (v *Verifier) user(claims jwt.MapClaims) (*auth.User, error) {
 	if u.Identity, ok = find(claims, v.o.PrincipalClaim).(string); !ok || !names(u.Identity) {
 		return nil, refuse("The token names nobody in its claim " + v.o.PrincipalClaim)
 	}
-	if v.o.PrincipalClaim == "email" && claims["email_verified"] == false {
+	if verified, ok := claims["email_verified"]; ok && v.o.PrincipalClaim == "email" && !said(verified) {
 		return nil, refuse("The token's e-mail address isn't verified")
 	}
 	u.DisplayName = u.Identity
@@ -42,13 +42,30 @@ func (v *Verifier) user(claims jwt.MapClaims) (*auth.User, error) {
 	if u.Roles = v.roles(find(claims, v.o.RolesClaim)); len(u.Roles) == 0 {
 		return nil, &auth.Error{Status: 403, Code: "no_role", Message: "The token has no role here in its claim " + v.o.RolesClaim}
 	}
-	u.Agent = find(claims, v.o.AgentClaim) == true || byClient(claims)
+	u.Agent = said(find(claims, v.o.AgentClaim)) || byClient(claims)
 	exp, err := claims.GetExpirationTime()
 	if err != nil || exp == nil { // the parser has demanded it
 		return nil, refuse("The token doesn't expire")
 	}
 	u.Expires = exp.Add(v.o.Leeway)
 	return u, nil
+}
+
+// said reports whether a claim says yes. Issuers write flags as texts and numbers, too; what isn't a plain no
+// counts, so that a program isn't taken for a person.
+func said(claim any) bool {
+	switch c := claim.(type) {
+	case nil:
+		return false
+	case bool:
+		return c
+	case string:
+		s := strings.ToLower(strings.TrimSpace(c))
+		return s != "" && s != "false" && s != "0" && s != "no"
+	case float64:
+		return c != 0
+	}
+	return true
 }
 
 // byClient reports whether a client got the token for itself, with nobody behind it

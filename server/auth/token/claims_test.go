@@ -52,6 +52,15 @@ func TestClaimsSayWhoSomebodyIsAndWhatTheyMay(t *testing.T) {
 			options: func(o *token.Options) { o.PrincipalClaim = "email" },
 			claims:  jwt.MapClaims{"email": "ada@example.org", "email_verified": false}, status: http.StatusUnauthorized,
 		},
+		"by an e-mail that nobody has verified, said as a text": {
+			options: func(o *token.Options) { o.PrincipalClaim = "email" },
+			claims:  jwt.MapClaims{"email": "ada@example.org", "email_verified": "false"}, status: http.StatusUnauthorized,
+		},
+		"by an e-mail, verified as a text": {
+			options: func(o *token.Options) { o.PrincipalClaim = "email" },
+			claims:  jwt.MapClaims{"email": "ada@example.org", "email_verified": "true"},
+			want:    auth.User{Identity: "ada@example.org", Roles: auth.Roles{"viewer"}},
+		},
 		"project and workspace": {
 			options: func(o *token.Options) { o.ProjectClaim, o.WorkspaceClaim = "org.id", "team" },
 			claims:  jwt.MapClaims{"org": map[string]any{"id": "acme"}, "team": "blue"},
@@ -66,6 +75,9 @@ func TestClaimsSayWhoSomebodyIsAndWhatTheyMay(t *testing.T) {
 		"no such project":         {options: func(o *token.Options) { o.ProjectClaim = "org" }, claims: jwt.MapClaims{"org": "~parley"}, status: http.StatusUnauthorized},
 		"no such workspace":       {options: func(o *token.Options) { o.WorkspaceClaim = "team" }, claims: jwt.MapClaims{"team": 7}, status: http.StatusUnauthorized},
 		"a program, it says":      {claims: jwt.MapClaims{"agent": true}, want: auth.User{Identity: "ada", Agent: true, Roles: auth.Roles{"viewer"}}},
+		"a program, as a text":    {claims: jwt.MapClaims{"agent": "True"}, want: auth.User{Identity: "ada", Agent: true, Roles: auth.Roles{"viewer"}}},
+		"a program, as a number":  {claims: jwt.MapClaims{"agent": 1}, want: auth.User{Identity: "ada", Agent: true, Roles: auth.Roles{"viewer"}}},
+		"no program, as a text":   {claims: jwt.MapClaims{"agent": "false"}, want: auth.User{Identity: "ada", Roles: auth.Roles{"viewer"}}},
 		"a program, by its grant": {claims: jwt.MapClaims{"gty": "client-credentials"}, want: auth.User{Identity: "ada", Agent: true, Roles: auth.Roles{"viewer"}}},
 		"a program, its own subject": {
 			claims: jwt.MapClaims{"sub": "bot", "client_id": "bot"},
