@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["assets/JsonView-jN43R-R4.js","assets/index-DXr6A2uj.js","assets/index-qz1GCbIH.css","assets/JsonView-CNrgeVBr.css"])))=>i.map(i=>d[i]);
-import{E as e,Q as t,it as n,tt as r}from"./index-DXr6A2uj.js";var i=n(r(),1),a=t(),o=(0,i.lazy)(()=>e(()=>import(`./JsonView-jN43R-R4.js`).then(e=>({default:e.JsonView})),__vite__mapDeps([0,1,2,3])));function s(e){return(0,a.jsx)(i.Suspense,{fallback:(0,a.jsx)(`pre`,{children:JSON.stringify(e.value,null,2)}),children:(0,a.jsx)(o,{...e})})}export{s as t};
