@@ -52,7 +52,7 @@ export type Question =
 export function readQuestion(value: unknown, responseSchema?: Schema): Question {
   if (isObject(value)) {
     const requests = value["actionRequests"] ?? value["action_requests"];
-    if (Array.isArray(requests)) return batch(requests, value, responseSchema);
+    if (Array.isArray(requests) && requests.some(isObject)) return batch(requests, value, responseSchema);
     if (value["type"] === "tool_approval") return { kind: "actions", perCall: true, actions: [perCall(value, responseSchema)] };
     if (typeof value["formType"] === "string") return { kind: "form", form: formOf(value) };
     if (value["type"] === "unknown_outcome") return { kind: "outcome", step: text(value["step"]), idempotencyKey: text(value["idempotency_key"]) };

@@ -2,6 +2,7 @@
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useSession } from "../session/session";
 import { Button } from "../ui/Button";
 import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
@@ -38,6 +39,7 @@ const route = getRouteApi("/app/chat/{-$threadId}");
 
 export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList }: Props) {
   const words = useWords();
+  const mayRun = useSession().data?.can.run ?? true;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { at } = route.useSearch();
@@ -80,7 +82,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
         />
       </Actions>
       <Queue stream={stream} />
-      <Composer running={running} asking={open.length > 0} draftKey={`parley-draft-${threadId ?? agent.assistant_id}`} onSend={(text) => send(text)} onStop={() => void stream.stop()} />
+      {mayRun ? <Composer running={running} asking={open.length > 0} draftKey={`parley-draft-${threadId ?? agent.assistant_id}`} onSend={(text) => send(text)} onStop={() => void stream.stop()} /> : <p className={css.readOnly}>{words.chat.readOnly}</p>}
     </section>
   );
 }

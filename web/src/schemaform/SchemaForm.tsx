@@ -1,6 +1,7 @@
 // A form for a JSON value, made from its JSON Schema: the fields are labelled controls, what
 // has no control of its own is edited as JSON.
 import { createContext, useContext, useId } from "react";
+import { useWords } from "../words/words";
 import { ArrayField } from "./ArrayField";
 import { JsonField } from "./JsonField";
 import { ObjectField } from "./ObjectField";
@@ -26,9 +27,10 @@ interface Props {
 
 export function SchemaForm({ schema, value, errors, onChange }: Props) {
   const id = useId();
+  const words = useWords();
   return (
     <Form value={{ root: schema, errors }}>
-      <FieldOf key={id} schema={schema} path="" label="" value={value} onChange={(v) => onChange(v as Json)} required />
+      <FieldOf key={id} schema={schema} path="" label={typeOf(resolved(schema, schema)) === "object" ? "" : words.approval.value} value={value} onChange={(v) => onChange(v as Json)} required />
     </Form>
   );
 }

@@ -70,6 +70,7 @@ export const en = {
     queueIt: "Send when the agent is done",
     stop: "Stop",
     hint: "Enter sends, Shift+Enter starts a new line",
+    readOnly: "Your role lets you read conversations, not write in them.",
     blocked: "Answer the question above first, or write to change course.",
     messages: "Messages",
     you: "You",

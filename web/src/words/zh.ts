@@ -70,6 +70,7 @@ export const zh: Words = {
     queueIt: "等智能体完成后发送",
     stop: "停止",
     hint: "Enter 发送，Shift+Enter 换行",
+    readOnly: "您的角色只能查看会话，不能在其中发言。",
     blocked: "请先答复上面的问题；也可以写消息改变方向。",
     messages: "消息列表",
     you: "您",
