@@ -28,7 +28,7 @@ func setting(t *testing.T, name string, otherwise int) int {
 
 // TestChaos tries seeds, several at once; doc.go tells what each does.
 func TestChaos(t *testing.T) {
-	first, seeds := setting(t, "PARLEY_CHAOS_SEED", 1), setting(t, "PARLEY_CHAOS_SEEDS", 8)
+	first, seeds := setting(t, "PARLEY_CHAOS_SEED", 1), setting(t, "PARLEY_CHAOS_SEEDS", 6)
 	side := make(chan struct{}, setting(t, "PARLEY_CHAOS_PARALLEL", 4))
 	only := os.Getenv("PARLEY_CHAOS_KIND")
 	var (
@@ -112,13 +112,17 @@ func trySeed(all, t *testing.T, p *plan, lent *clusters, idle func()) {
 	}
 	t.Logf("%s: %s (%s), %d runs, %d taken over, replicas took %s",
 		p, time.Since(began).Round(time.Millisecond), w.hist.phases(), w.runs, w.takenOver, cpu.Round(time.Millisecond))
-	if len(w.broken) == 0 {
+	if len(w.broken) == 0 && os.Getenv("PARLEY_CHAOS_KEEP") == "" {
 		return
 	}
 	keep := filepath.Join(os.TempDir(), fmt.Sprintf("parley-chaos-%d", p.seed))
 	_ = os.RemoveAll(keep)
 	if err := w.keep(keep); err != nil {
 		t.Log(err)
+	}
+	if len(w.broken) == 0 {
+		t.Logf("what happened is in %s", keep)
+		return
 	}
 	for i, v := range w.broken {
 		if i == 20 {

@@ -13,6 +13,7 @@
 //	PARLEY_CHAOS_SEED=7 PARLEY_CHAOS_SEEDS=1 go test -v ./server/chaostest -run TestChaos
 //	PARLEY_CHAOS_KIND=depose PARLEY_CHAOS_SEEDS=50 …  # seeds about one fault
 //	PARLEY_CHAOS_PARALLEL=4                           # how many at once
+//	PARLEY_CHAOS_KEEP=1                               # keeps what happened of good seeds, too
 //
 // A replica is this test binary again, with one graph whose steps leave a line each
 // in a file, the witness. Clients reach a replica, and a replica reaches Redis, through

@@ -100,14 +100,23 @@ func (w *world) struckBy(i int) fault {
 	return w.struck[i].fault
 }
 
-// working is the replica that left the newest line in the witness: it has a run under way, most likely.
+// working is the replica that leaves the next line in the witness: it has a run under way.
 func (w *world) working(otherwise *replica) *replica {
-	all, err := effects(w.witness())
-	if err != nil || len(all) == 0 {
+	before, err := effects(w.witness())
+	if err != nil {
 		return otherwise
 	}
+	var life string
+	eventually(400*time.Millisecond, func() bool {
+		now, err := effects(w.witness())
+		if err != nil || len(now) == len(before) {
+			return false
+		}
+		life = now[len(now)-1].life
+		return true
+	})
 	for _, r := range w.replicas {
-		if strings.HasPrefix(all[len(all)-1].life, r.name()+"-") {
+		if strings.HasPrefix(life, r.name()+"-") {
 			return r
 		}
 	}

@@ -98,6 +98,7 @@ type answering struct {
 	update bool
 	extra  bool // goto
 	same   bool // gives the answer that the other one gives, too
+	race   bool // answers at the moment at which the other one does
 	twice  bool
 }
 
@@ -146,8 +147,10 @@ func (p *plan) addFault(rnd *rand.Rand, kind string) {
 			p.skew[i] = time.Duration(rnd.IntN(1201)-600) * time.Second
 		}
 		times = 1 // it always lasts
+	case faultKill:
+		times += rnd.IntN(2)
 	case faultPause:
-		length = [2]int{100, 1600}
+		times, length = times+rnd.IntN(2), [2]int{600, 1900} // mostly past the lease
 	case faultRestart, faultPromote, faultDepose:
 		times, length = 1, [2]int{20, 300}
 	case faultFull:
@@ -184,11 +187,11 @@ func newScript(rnd *rand.Rand, n int, often bool) script {
 		o.order = order{Tag: fmt.Sprintf("s%dr%d", n, i), Tokens: rnd.IntN(30), Asks: max(0, rnd.IntN(5)-1), Pause: rnd.IntN(40)}
 		s.ops = append(s.ops, o)
 	}
-	same := rnd.IntN(4) == 0
+	same, race := rnd.IntN(4) == 0, rnd.IntN(2) == 0
 	for range 2 {
 		s.answers = append(s.answers, answering{
 			way: pick("v2", "runs", "stream"), late: time.Duration(rnd.IntN(60)) * time.Millisecond,
-			update: rnd.IntN(2) == 0, extra: rnd.IntN(3) == 0, same: same, twice: twice(),
+			update: rnd.IntN(2) == 0, extra: rnd.IntN(3) == 0, same: same, race: race, twice: twice(),
 		})
 	}
 	return s

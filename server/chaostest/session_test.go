@@ -216,7 +216,9 @@ func (s *session) answer(ctx context.Context, i int) {
 			ids = ids[:1+rnd.IntN(len(ids)-1)]
 		}
 		n++
-		if !a.same {
+		if a.race {
+			time.Sleep(time.Until(time.Now().Truncate(raceEach).Add(raceEach)))
+		} else {
 			time.Sleep(a.late)
 		}
 		for _, id := range ids {
@@ -225,6 +227,9 @@ func (s *session) answer(ctx context.Context, i int) {
 		s.respond(ctx, i, n, ids, unknown, rnd.IntN(len(s.w.replicas)))
 	}
 }
+
+// raceEach is the pause between the moments at which clients answer who want to be the first.
+const raceEach = 40 * time.Millisecond
 
 // respond sends one answer to questions.
 func (s *session) respond(ctx context.Context, i, n int, ids []string, unknown bool, replica int) {

@@ -144,7 +144,7 @@ func (w *world) storeKeys() (map[string]bool, error) {
 
 // eventually waits for a condition.
 func eventually(within time.Duration, holds func() bool) bool {
-	for deadline := time.Now().Add(within); !holds(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(within); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
 		}
