@@ -1,6 +1,6 @@
 // A question that was answered in a chat, read-only, drawn from the message that the answer left.
 import { CheckCheck } from "lucide-react";
-import { isObject, type Json } from "../schemaform/schema";
+import { isObject, type Json, type JsonObject } from "../schemaform/schema";
 import { useLocale, useWords } from "../words/words";
 import type { Words } from "../words/en";
 import { shownAmount } from "./amounts";
@@ -10,12 +10,13 @@ import css from "./cards.module.css";
 import { decisionsIn } from "./decisions";
 import { DecisionLine } from "./DecisionLine";
 import { readQuestion, type FormField, type Question } from "./question";
+import { isRefusal } from "./ReviewCard";
 import { questionTitle } from "./questionTitle";
 
 export function ResolvedCard({ record }: { record: ResolvedRecord }) {
   const words = useWords();
   const question = readQuestion(record.question);
-  const title = question.kind === "actions" ? question.actions.map((a) => a.name).join(", ") : questionTitle(question, words);
+  const title = question.kind === "actions" ? question.actions.map((a) => a.name).join(", ") : question.kind === "review" ? question.reason || words.approval.mixed : questionTitle(question, words);
   return (
     <section className={`${css.card} ${css.done}`} aria-label={`${words.approval.answered}: ${title}`}>
       <header className={css.head}>
@@ -43,12 +44,27 @@ function Content({ question, answer }: { question: Question; answer: Json }) {
     );
   }
   if (question.kind === "form" && isObject(answer)) return <FormAnswer fields={question.form.fields} answer={answer} labels={question.form} words={words} />;
+  if (question.kind === "review" && isObject(answer)) return <ReviewAnswer context={question.context} answer={answer} />;
   return (
     <div className={css.body}>
-      {question.kind === "review" && question.reason ? <p>{question.reason}</p> : null}
       {question.kind === "outcome" ? <p><code>{question.step}</code></p> : null}
       {question.kind === "plain" ? <Arguments value={question.value} label={words.approval.question} /> : null}
       <Arguments value={answer} label={words.approval.answer} />
+    </div>
+  );
+}
+
+function ReviewAnswer({ context, answer }: { context: JsonObject; answer: JsonObject }) {
+  const words = useWords();
+  const decision = String(answer["decision"] ?? "");
+  const notes = answer["reviewer_notes"];
+  return (
+    <div className={css.body}>
+      {Object.keys(context).length > 0 ? <Arguments value={context} label={words.approval.context} /> : null}
+      <div className={`${css.decision} ${isRefusal(decision) ? css.reject : css.approve}`}>
+        <p className={css.verdict}><strong>{decision}</strong></p>
+        {typeof notes === "string" && notes ? <p className={css.words}>{notes}</p> : null}
+      </div>
     </div>
   );
 }

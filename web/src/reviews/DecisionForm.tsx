@@ -5,7 +5,7 @@ import { OutcomeCard } from "../approval/OutcomeCard";
 import { PlainCard } from "../approval/PlainCard";
 import type { Question } from "../approval/question";
 import { refusalOf, type Refusal } from "../approval/refusal";
-import type { Json } from "../schemaform/schema";
+import { isObject, type Json } from "../schemaform/schema";
 import { TextArea } from "../ui/Field";
 import { useAnnounce } from "../ui/Announcements";
 import { useWords } from "../words/words";
@@ -29,8 +29,10 @@ export function DecisionForm({ review, question, onFaster }: Props) {
   const [notes, setNotes] = useState("");
   const [refusal, setRefusal] = useState<Refusal | null>(null);
 
-  function send(answer: Json) {
+  function send(given: Json) {
     setRefusal(null);
+    // agent.Review hands the notes on to the agent.
+    const answer = question.kind === "review" && isObject(given) && notes.trim() ? { ...given, reviewer_notes: notes.trim() } : given;
     change.mutate(
       { id: review.review_id, what: "decide", body: decisionBody(review, answer, notes, words) },
       { onSuccess: () => announce(words.review.submitted_), onError: fail },

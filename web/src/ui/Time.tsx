@@ -26,12 +26,12 @@ export function useNow(step = 1000): number {
   return useSyncExternalStore(subscribe, () => Math.floor((listeners.size > 0 ? now : (now = Date.now())) / step) * step);
 }
 
-/** A length of time in its largest unit. */
+/** A length of time in its largest unit, hours with their minutes. */
 export function duration(ms: number, words: Words): string {
   const s = Math.max(0, Math.round(ms / 1000));
   if (s < 60) return words.time.seconds(s);
   if (s < 3600) return words.time.minutes(Math.floor(s / 60));
-  if (s < 48 * 3600) return words.time.hours(Math.floor(s / 3600));
+  if (s < 48 * 3600) return [words.time.hours(Math.floor(s / 3600)), s % 3600 < 60 ? "" : words.time.minutes(Math.floor((s % 3600) / 60))].join(" ").trim();
   return words.time.days(Math.floor(s / 86400));
 }
 
