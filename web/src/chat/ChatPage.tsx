@@ -1,9 +1,8 @@
 // The chat: conversations at the side, one of them in the middle.
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { ApiError } from "../api/request";
 import { Empty } from "../ui/Empty";
-import { Panel } from "../ui/Panel";
 import { useWords } from "../words/words";
 import { useAgents, type Agent } from "./agents";
 import css from "./ChatPage.module.css";
@@ -11,6 +10,8 @@ import { Conversation } from "./Conversation";
 import { prepareMarkdown } from "./messages/Markdown";
 import { ThreadList } from "./threads/ThreadList";
 import { useThread, useThreadsChanged } from "./threads/threads";
+
+const Panel = lazy(() => import("../ui/Panel").then((m) => ({ default: m.Panel })));
 
 const route = getRouteApi("/app/chat/{-$threadId}");
 const favourite = "parley-agent";
@@ -57,9 +58,13 @@ export function ChatPage() {
   return (
     <div className={css.page}>
       <aside className={css.side}><ThreadList current={threadId} /></aside>
-      <Panel side="left" open={listOpen} onOpenChange={setListOpen} title={words.threads.title}>
-        <ThreadList current={threadId} onChosen={() => setListOpen(false)} />
-      </Panel>
+      {listOpen ? (
+        <Suspense>
+          <Panel side="left" open onOpenChange={setListOpen} title={words.threads.title}>
+            <ThreadList current={threadId} onChosen={() => setListOpen(false)} />
+          </Panel>
+        </Suspense>
+      ) : null}
       {missing ? <Empty title={words.threads.unknown} /> : null}
       {agents.isSuccess && list.length === 0 ? <Empty title={words.chat.noAgents} /> : null}
       {agents.error ? <Empty title={agents.error.message} /> : null}

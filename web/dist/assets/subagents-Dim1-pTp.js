@@ -1,1 +1,0 @@
-export{l as SubagentDiscoveryHandle}from"./ChatPage-_OBCgNl2.js";
