@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,14 +17,34 @@ import (
 
 // Checkpoint implements thread.Checkpoints.
 func (s *Store) Checkpoint(ctx context.Context, threadID, ns, id string) (thread.StoredTuple, error) {
-	list, err := s.readCheckpoints(ctx, threadID, ns, id, 1, false)
-	if err == nil && len(list) == 0 {
-		err = &thread.NotFoundError{Kind: notFoundCheckpoint, ID: id}
+	var asked []string
+	for {
+		list, answers, err := s.readCheckpoints(ctx, threadID, ns, id, 1, false, asked...)
+		if err == nil && len(list) == 0 {
+			err = &thread.NotFoundError{Kind: notFoundCheckpoint, ID: id}
+		}
+		if err != nil {
+			return thread.StoredTuple{}, err
+		}
+		// The answers of one moment with the tasks of another would lack the update that came with them.
+		ids := questionsOf(list[0])
+		if slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(asked, id) }) {
+			asked = ids
+			continue
+		}
+		list[0].Answers = answers
+		return list[0], nil
 	}
-	if err != nil {
-		return thread.StoredTuple{}, err
+}
+
+// questionsOf lists the ids of what the tasks of a checkpoint ask.
+func questionsOf(t thread.StoredTuple) (ids []string) {
+	for _, task := range t.Tasks {
+		for _, q := range task.Interrupts {
+			ids = append(ids, q.ID)
+		}
 	}
-	return list[0], s.addAnswers(ctx, threadID, list)
+	return ids
 }
 
 // historyBatch is how many checkpoints are read at once where each has to be looked at.
@@ -41,7 +62,7 @@ func (s *Store) ListCheckpoints(ctx context.Context, threadID, ns string, q agen
 		if len(q.Metadata) == 0 && q.Limit > 0 {
 			n = min(n, q.Limit-len(list))
 		}
-		part, err := s.readCheckpoints(ctx, threadID, ns, before, n, true)
+		part, _, err := s.readCheckpoints(ctx, threadID, ns, before, n, true)
 		if err != nil {
 			return nil, err
 		}
@@ -71,26 +92,41 @@ func hasMetadata(c agent.CheckpointRecord, want map[string]json.RawMessage) (boo
 	return m.Contains(want), nil
 }
 
-// readCheckpoints reads the checkpoint with an id ("": the newest), or up to limit before it.
-func (s *Store) readCheckpoints(ctx context.Context, threadID, ns, id string, limit int, before bool) (list []thread.StoredTuple, err error) {
-	r := s.eval(ctx, "checkpoint", s.keys.thread(threadID), ns, id, limit, before)
+// readCheckpoints reads the checkpoint with an id ("": the newest), or up to limit
+// before it, and, as they are at that moment, the answers to what is named.
+func (s *Store) readCheckpoints(
+	ctx context.Context, threadID, ns, id string, limit int, before bool, asked ...string,
+) (list []thread.StoredTuple, answers map[string]agent.Answer, err error) {
+	args := []any{ns, id, limit, before}
+	for _, q := range asked {
+		args = append(args, q)
+	}
+	r := s.eval(ctx, "checkpoint", s.keys.thread(threadID), args...)
 	if r.err == nil && r.status() == "GONE" {
-		return nil, noThread(threadID)
+		return nil, nil, noThread(threadID)
+	}
+	answers = map[string]agent.Answer{}
+	for told := r.inner(); told.more(); {
+		a, err := takeAnswer(&told)
+		if err != nil {
+			return nil, nil, err
+		}
+		answers[a.InterruptID] = a
 	}
 	for r.more() {
 		in := r.inner()
 		t := thread.StoredTuple{Seq: in.int()}
 		doc, tasks := in.blob(), in.inner()
 		if in.err != nil {
-			return nil, in.err
+			return nil, nil, in.err
 		}
 		if t.Record, err = decodeCheckpoint(doc); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for tasks.more() {
 			task := agent.TaskRecord{CheckpointID: t.Record.ID, TaskID: tasks.text()}
 			if err := decodeTask(tasks.blob(), &task); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if task.NS == ns {
 				t.Tasks = append(t.Tasks, task)
@@ -98,7 +134,7 @@ func (s *Store) readCheckpoints(ctx context.Context, threadID, ns, id string, li
 		}
 		list = append(list, t)
 	}
-	return list, r.err
+	return list, answers, r.err
 }
 
 // addAnswers adds the answers to the questions that the tasks ask.

@@ -201,6 +201,46 @@ func TestSuperstepTakesTwoRoundTrips(t *testing.T) {
 	}))
 }
 
+// TestCheckpointIsReadWithItsAnswersAtOnce: an answer that comes while a checkpoint is
+// read is seen with the update that came with it, or not at all.
+func TestCheckpointIsReadWithItsAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	l := b.started(t)
+	c := superstep(l, 1)
+	c.Tasks[0].Status, c.Tasks[0].Interrupts = agent.TaskInterrupted, []agent.InterruptInfo{{ID: "i", Value: raw("1")}}
+	head := c.Checkpoints[0].ID
+	_, err := b.Commit(b.ctx, l, c)
+	require.NoError(t, err)
+	other, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: sharedServer(t).URL(), Prefix: b.prefix})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	a := admission(l.ThreadID)
+	a.Run.Resumes = []string{"i"}
+	a.Resume = &thread.ResumeAdmission{
+		Answers: []agent.Answer{{InterruptID: "i", Value: raw("1")}},
+		Writes:  &agent.TaskRecord{CheckpointID: head, TaskID: agent.NullTask, Status: agent.TaskDone, Writes: []agent.Write{{Channel: "x", Value: raw("1")}}},
+	}
+	reads := 0
+	b.mu.Lock()
+	b.fail = func(string) error {
+		if reads++; reads == 2 {
+			_, err = other.AdmitRun(t.Context(), a)
+		}
+		return nil
+	}
+	b.mu.Unlock()
+	tuple, failed := b.Checkpoint(b.ctx, l.ThreadID, "", "")
+	require.NoError(t, failed)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, reads, 2)
+	require.Contains(t, tuple.Answers, "i")
+	require.Len(t, tuple.Tasks, 2, "the update is there, too")
+	b.mu.Lock()
+	b.fail = nil
+	b.mu.Unlock()
+}
+
 // TestDeletedThreadLeavesNoKey: the number of keys, and what the shards know,
 // is as it was before (D-83).
 func TestDeletedThreadLeavesNoKey(t *testing.T) {

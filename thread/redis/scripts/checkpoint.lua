@@ -1,12 +1,18 @@
 -- Reads checkpoints with their task records, newest first.
 -- KEYS: all of the thread.
--- ARGV: namespace, id ('' for the newest), how many, and whether those before the one of that id.
--- Result: {'OK', {sequence, document, {task, document…}}…} or {'GONE'} without the thread.
+-- ARGV: namespace, id ('' for the newest), how many, and whether those before the one of that id; interrupt ids.
+-- Result: {'OK', answers to the interrupts, {sequence, document, {task, document…}}…} or {'GONE'} without the thread.
 --!use checkpoints
+--!use questions
 local ns, id, limit, before = text(), text(), number(), flag()
 local h = load({ 'created', 'head' })
 if not h then return { 'GONE' } end
-local out = { 'OK' }
+local answers = {}
+for i = 5, #ARGV do
+  local a = answer_of(ARGV[i])
+  if a then answers[#answers + 1] = told_answer(ARGV[i], a) end
+end
+local out = { 'OK', answers }
 local function show(seq)
   local doc = checkpoint_at(seq)
   local _, name = address(doc)
