@@ -3,6 +3,7 @@ package chaostest
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -60,6 +61,10 @@ func beReplica() error {
 	if err := s.Start(context.Background()); err != nil {
 		return err
 	}
+	go func() { // whoever started it is gone then
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(4)
+	}()
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
 	go func() { // until the process is killed

@@ -54,6 +54,9 @@ func (r *replica) start() error {
 	if err != nil {
 		return err
 	}
+	if _, err := cmd.StdinPipe(); err != nil { // its end is that of this process; see beReplica
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
