@@ -43,7 +43,9 @@ func (s *session) checkReaders(ctx context.Context, rec *record) {
 		s.checkReader(last, rec, nil)
 		for _, r := range list {
 			s.checkReader(r, rec, last)
-			if !s.rollbacks {
+			// Where a master took the beginning of a run with it, the run begins once more for those who come later.
+			begunAnew := id != "" && s.w.deposes() && len(last.frames) > 0 && last.frames[0].n >= jump
+			if !s.rollbacks && !begunAnew {
 				s.w.same(r, last)
 			}
 		}

@@ -225,6 +225,9 @@ func (w *world) current(ctx context.Context, otherwise string) string {
 	return now
 }
 
+// reading is how long a process may take, when it isn't paused, from reading the time to writing it down.
+const reading = 200 * time.Millisecond
+
 // mayBeBehind tells whether the process of an effect may have lost its run without
 // knowing it: then it did what another one had already recorded. What it did can't
 // get into the state. A record that only a master had which was deposed is lost.
@@ -232,7 +235,7 @@ func (w *world) mayBeBehind(e effect) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.struck, func(s struck) bool {
-		if e.at.Before(s.from) {
+		if e.at.Before(s.from.Add(-reading)) {
 			return false
 		}
 		switch s.kind {
