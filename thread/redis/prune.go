@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -18,13 +19,16 @@ type chunk struct {
 
 // prune leaves out the functions that a script doesn't need: each time it runs, Lua makes
 // all that there are, which takes longer than many a transition. Functions begin and end at
-// the start of a line.
-func prune(source string) string {
+// the start of a line; one that doesn't end is an error, or it would take others with it.
+func prune(source string) (string, error) {
 	var chunks []*chunk
 	open := &chunk{}
 	for line := range strings.Lines(source) {
 		head := functionHead.FindStringSubmatch(line)
 		if head != nil {
+			if open.name != "" {
+				return "", fmt.Errorf("function %s has no end at the start of a line", open.name)
+			}
 			chunks = append(chunks, open)
 			open = &chunk{name: head[1]}
 		}
@@ -34,6 +38,9 @@ func prune(source string) string {
 			chunks = append(chunks, open)
 			open = &chunk{}
 		}
+	}
+	if open.name != "" {
+		return "", fmt.Errorf("function %s has no end at the start of a line", open.name)
 	}
 	chunks = append(chunks, open)
 	used := map[string]bool{}
@@ -61,5 +68,5 @@ func prune(source string) string {
 			b.WriteString(line)
 		}
 	}
-	return b.String()
+	return b.String(), nil
 }

@@ -46,7 +46,10 @@ func loadScripts() (map[string]script, error) {
 		if err := include(&b, file, map[string]bool{}); err != nil {
 			return nil, err
 		}
-		source := prune(b.String())
+		source, err := prune(b.String())
+		if err != nil {
+			return nil, fmt.Errorf("redis: script %s: %w", file, err)
+		}
 		all[strings.TrimSuffix(path.Base(file), ".lua")] = script{Script: rds.NewScript(source), source: source}
 	}
 	return all, nil
