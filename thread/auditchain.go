@@ -33,6 +33,9 @@ func (b AuditBody) About(r Review) AuditBody {
 	fill(&b.Agent, r.Agent)
 	fill(&b.Tool, r.Tool)
 	fill(&b.Digest, r.Digest)
+	if b.Tools == nil && len(r.Tools) > 1 {
+		b.Tools = r.Tools
+	}
 	if b.Generation == 0 {
 		b.Generation = r.Generation
 	}

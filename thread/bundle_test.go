@@ -333,6 +333,18 @@ func (c *manualClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// sleeps reports whether somebody sleeps until d from now.
+func (c *manualClock) sleeps(d time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, until := range c.sleepers {
+		if until.Equal(c.now.Add(d)) {
+			return true
+		}
+	}
+	return false
+}
+
 // advance moves time on and wakes who has slept enough.
 func (c *manualClock) advance(d time.Duration) {
 	c.mu.Lock()

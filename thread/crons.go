@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/parley-dev/parley/agent"
 )
 
 const (
@@ -21,11 +23,19 @@ const (
 type crons struct {
 	s    *Service
 	call chan struct{}
+	// failed says why each cron's last firing here made no run. Only the loop uses it.
+	failed map[string]string
 }
 
-func newCrons(s *Service) *crons { return &crons{s: s, call: make(chan struct{}, 1)} }
+// mostFailedCrons bounds of how many crons it is remembered that they fail.
+const mostFailedCrons = 1000
 
-// CreateCron validates and stores a cron. Errors: *InvalidInputError, *NotFoundError (assistant, thread).
+func newCrons(s *Service) *crons {
+	return &crons{s: s, call: make(chan struct{}, 1), failed: map[string]string{}}
+}
+
+// CreateCron validates and stores a cron. Errors: *InvalidInputError, *agent.InvalidCommandError (also for a command
+// that would answer questions), *NotFoundError (assistant, thread).
 func (s *Service) CreateCron(ctx context.Context, c Cron) (Cron, error) {
 	a, err := s.Assistant(ctx, c.AssistantID)
 	if err != nil {
@@ -51,7 +61,7 @@ func (s *Service) GetCron(ctx context.Context, id string) (Cron, error) {
 	return c, notFound(err, "cron", id)
 }
 
-// PatchCron changes a cron and computes its next run. Errors: *InvalidInputError, *NotFoundError.
+// PatchCron changes a cron and computes its next run. Errors: as CreateCron.
 func (s *Service) PatchCron(ctx context.Context, id string, change func(*Cron)) (Cron, error) {
 	c, err := s.GetCron(ctx, id)
 	if err != nil {
@@ -73,6 +83,9 @@ func (s *Service) putCron(ctx context.Context, c Cron) (Cron, error) {
 	if !isNull(c.Payload) {
 		r, err := cronRun(c)
 		if err == nil {
+			err = answersNothing(r.Command)
+		}
+		if err == nil {
 			err = s.allowWebhook(r.Webhook)
 		}
 		if err != nil {
@@ -90,6 +103,18 @@ func (s *Service) putCron(ctx context.Context, c Cron) (Cron, error) {
 	}
 	signal(s.crons.call)
 	return c, nil
+}
+
+// answersNothing refuses the command of a cron that would answer questions: whatever waits when it fires, nobody has seen.
+func answersNothing(command json.RawMessage) error {
+	if isNull(command) {
+		return nil
+	}
+	c, err := agent.ParseCommand(command)
+	if err != nil || isNull(c.Resume) {
+		return err
+	}
+	return &agent.InvalidCommandError{Problems: []string{"command.resume: a cron can't answer what is asked, since nobody has seen it when the cron was made"}}
 }
 
 // nextFiring is the first time after now at which a cron fires; zero when it never does again.
@@ -165,8 +190,21 @@ func (c *crons) fire(ctx context.Context, one Cron, now time.Time) {
 		// A firing is nobody's decision: whatever its run says, it answers no review (D-102).
 		_, err = c.s.StartRun(WithActor(ctx, Actor{Principal: one.UserID, Kind: "agent", Via: "cron"}), start)
 	}
-	if err != nil {
-		c.s.complain(ctx, "create the run of cron "+one.ID, err)
+	c.told(ctx, one.ID, err)
+}
+
+// told logs that a firing made no run, once for each cause; nil ends that.
+func (c *crons) told(ctx context.Context, id string, err error) {
+	before := c.failed[id]
+	delete(c.failed, id)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if len(c.failed) >= mostFailedCrons {
+		clear(c.failed) // some were removed since; the others are told of once more
+	}
+	if c.failed[id] = err.Error(); c.failed[id] != before {
+		c.s.complain(ctx, "create the run of cron "+id+"; it fires on, and this isn't logged again until the cause changes", err)
 	}
 }
 

@@ -2,11 +2,15 @@ package thread_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -83,4 +87,88 @@ func TestCronKnowsTimezonesAndEnds(t *testing.T) {
 	require.NoError(t, b.svc.DeleteCron(ctx, utc.ID))
 	_, err = b.svc.GetCron(ctx, utc.ID)
 	require.ErrorIs(t, err, thread.ErrNotFound)
+}
+
+// Nobody has seen what a cron would answer, so that it answers nothing; made in other ways it fails, and is told of once for each cause.
+func TestACronThatWouldAnswerQuestionsIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := context.Background()
+	id := b.thread()
+	var command *agent.InvalidCommandError
+	for _, bad := range []string{`{"resume":"yes"}`, `{"resume":{"a":1},"goto":"say"}`, `{"goto":7}`} {
+		_, err := b.svc.CreateCron(ctx, thread.Cron{AssistantID: "echo", ThreadID: id, Schedule: "* * * * *", Payload: []byte(`{"command":` + bad + `}`)})
+		require.ErrorAs(t, err, &command, bad)
+	}
+	_, err := b.svc.CreateCron(ctx, thread.Cron{AssistantID: "echo", ThreadID: id, Schedule: "* * * * *", Payload: []byte(`{"command":{"resume":"yes"}}`)})
+	require.ErrorContains(t, err, "command.resume")
+	c, err := b.svc.CreateCron(ctx, thread.Cron{AssistantID: "echo", ThreadID: id, Schedule: "* * * * *", Payload: []byte(`{"command":{"update":{"note":"n"},"resume":null}}`)})
+	require.NoError(t, err)
+	_, err = b.svc.PatchCron(ctx, c.ID, func(c *thread.Cron) { c.Payload = []byte(`{"command":{"resume":1}}`) })
+	require.ErrorAs(t, err, &command)
+}
+
+func TestAFailingCronIsLoggedOnceForEachCause(t *testing.T) {
+	t.Parallel()
+	clock, lines := newManualClock(), &logLines{}
+	b := setup(t, withClock(clock), with(func(o *thread.Options) { o.Logger = slog.New(slog.NewTextHandler(lines, nil)) }))
+	ctx := context.Background()
+	c, err := b.svc.CreateCron(ctx, thread.Cron{AssistantID: "echo", ThreadID: b.thread(), Schedule: "* * * * *", Enabled: true})
+	require.NoError(t, err)
+	fired := func() {
+		before, err := b.svc.GetCron(ctx, c.ID)
+		require.NoError(t, err)
+		clock.advance(time.Minute)
+		eventually(t, "it fires", func() bool {
+			now, err := b.svc.GetCron(ctx, c.ID)
+			return err == nil && now.NextRun.After(before.NextRun)
+		})
+	}
+	change := func(payload string) { // as an earlier version left it
+		now, err := b.svc.GetCron(ctx, c.ID)
+		require.NoError(t, err)
+		now.Payload = []byte(payload)
+		require.NoError(t, b.store.PutCron(ctx, now))
+	}
+	logged := func(n int) {
+		t.Helper()
+		eventually(t, "what failed is logged", func() bool { return lines.count("create the run of cron "+c.ID) >= n })
+		require.Equal(t, n, lines.count("create the run of cron "+c.ID))
+	}
+	change(`{"command":{"resume":"yes"}}`)
+	for range 4 {
+		fired()
+	}
+	logged(1)
+	change(`{"command":{"goto":"nowhere"}}`)
+	for range 3 {
+		fired()
+	}
+	logged(2)
+	change(`{}`)
+	fired()
+	change(`{"command":{"goto":"nowhere"}}`)
+	fired()
+	fired()
+	b.stop() // what fired last has been told of
+	require.Equal(t, 3, lines.count("create the run of cron "+c.ID), "it worked in between")
+}
+
+// logLines keeps what was logged.
+type logLines struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+// Write implements io.Writer.
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *logLines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.all.String(), text)
 }

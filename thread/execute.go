@@ -99,7 +99,7 @@ func (s *Service) execution(ctx context.Context, a *active, cfg agent.Config) (a
 		CheckpointID:    run.Kwargs.Checkpoint,
 		InterruptBefore: nodeNames(run.Kwargs.InterruptBefore), InterruptAfter: nodeNames(run.Kwargs.InterruptAfter),
 		Ephemeral: run.Kwargs.Temporary, ExitOnly: run.Kwargs.Durability == "exit",
-		Reader: reader, Recorder: a.recorder, Items: s.items(run.Project), Clock: s.clock, IDs: newThreadIDs(s.clock, above),
+		Reader: reader, Recorder: a.recorder, Items: s.items(run), Clock: s.clock, IDs: newThreadIDs(s.clock, above),
 		Panicked: func(node string, value any, stack []byte) {
 			s.log.Error("a node panicked", "run", run.ID, "thread", run.ThreadID, "node", node, "panic", value, "stack", string(stack))
 		},

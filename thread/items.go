@@ -8,17 +8,19 @@ import (
 	"github.com/parley-dev/parley/agent"
 )
 
-// items is the long-term store as nodes see it: that of their run's project.
+// items is the long-term store as nodes see it: that of their run's workspace.
 type items struct {
-	s       *Service
-	project string
+	s                  *Service
+	project, workspace string
 }
 
 var _ agent.Items = items{}
 
-func (s *Service) items(project string) agent.Items { return items{s: s, project: project} }
+func (s *Service) items(run Run) agent.Items {
+	return items{s: s, project: run.Project, workspace: run.Workspace}
+}
 
-// errReserved refuses namespaces of other projects.
+// errReserved refuses namespaces of other projects and workspaces.
 var errReserved = &InvalidInputError{Path: []string{"namespace"}, Message: "the first label of a namespace can't begin with " + scopeSign}
 
 // at is where the items of a namespace are stored.
@@ -26,7 +28,7 @@ func (i items) at(namespace []string) ([]string, error) {
 	if Reserved(namespace) {
 		return nil, errReserved
 	}
-	return ScopedNamespace(i.project, namespace), nil
+	return ScopedNamespace(i.project, i.workspace, namespace), nil
 }
 
 // Get implements agent.Items. Reading starts an item's TTL anew.
@@ -45,7 +47,7 @@ func (i items) Get(ctx context.Context, namespace []string, key string) (*agent.
 	if err != nil {
 		return nil, err
 	}
-	it.Namespace = UnscopedNamespace(i.project, it.Namespace)
+	it.Namespace = UnscopedNamespace(i.project, i.workspace, it.Namespace)
 	return &it, nil
 }
 
@@ -83,7 +85,7 @@ func (i items) Search(ctx context.Context, prefix []string, filter map[string]js
 	}
 	found, err := i.s.store.SearchItems(ctx, q)
 	for n := range found {
-		found[n].Namespace = UnscopedNamespace(i.project, found[n].Namespace)
+		found[n].Namespace = UnscopedNamespace(i.project, i.workspace, found[n].Namespace)
 	}
 	return found, err
 }

@@ -66,8 +66,12 @@ func (s *Service) Stop(ctx context.Context) error {
 	return err
 }
 
-// sleepUnless sleeps for d and reports true, or false as soon as c is signalled or ctx ends.
-func (s *Service) sleepUnless(ctx context.Context, d time.Duration, c <-chan struct{}) bool {
+// sleepUnless sleeps for d and reports true, or false as soon as c, or the first of others, is signalled or ctx ends.
+func (s *Service) sleepUnless(ctx context.Context, d time.Duration, c <-chan struct{}, others ...<-chan struct{}) bool {
+	var other <-chan struct{} // nil: never
+	if len(others) > 0 {
+		other = others[0]
+	}
 	pause, cancel := context.WithCancel(ctx)
 	defer cancel()
 	slept := make(chan error, 1)
@@ -76,8 +80,9 @@ func (s *Service) sleepUnless(ctx context.Context, d time.Duration, c <-chan str
 	case err := <-slept:
 		return err == nil
 	case <-c:
-		cancel()
-		<-slept //nolint:errcheck // it was told to end
-		return false
+	case <-other:
 	}
+	cancel()
+	<-slept //nolint:errcheck // it was told to end
+	return false
 }

@@ -103,7 +103,7 @@ func (o *outbox) deliver(ctx context.Context, d Delivery) time.Duration {
 	case errors.As(err, &gone):
 		o.s.log.Warn("webhook dropped", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
 		err = o.s.store.FinishDelivery(ctx, d.ID)
-	case errors.Is(err, ErrMailRefused), d.Attempt+1 >= webhookTries:
+	case errors.Is(err, ErrMailRefused), errors.Is(err, ErrWebhookRefused), d.Attempt+1 >= webhookTries:
 		o.s.log.Warn("webhook given up", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
 		err = o.s.store.FailDelivery(ctx, d.ID, err.Error())
 	default:
@@ -127,9 +127,9 @@ func (o *outbox) send(ctx context.Context, d Delivery) error {
 	if strings.HasPrefix(d.URL, mailto) {
 		return o.s.mailNotice(ctx, d)
 	}
-	payload := o.s.webhookBody
+	payload, client := o.s.webhookBody, o.s.opts.WebhookClient
 	if d.Event != "" {
-		payload = o.s.noticeBody
+		payload, client = o.s.noticeBody, o.s.opts.HTTPClient
 	}
 	body, err := payload(ctx, d)
 	if err != nil {
@@ -152,7 +152,7 @@ func (o *outbox) send(ctx context.Context, d Delivery) error {
 		req.Header.Set(TimestampHeader, stamp)
 		req.Header.Set(SignatureHeader, Sign(secret, stamp, body))
 	}
-	resp, err := o.s.opts.HTTPClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}

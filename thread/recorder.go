@@ -308,6 +308,7 @@ func (r *recorder) write(ctx context.Context) {
 		told, err := r.store(ctx, lease, id, commits, entries)
 		r.mu.Lock()
 		if err != nil {
+			r.queue, r.fresh, r.held = nil, 0, 0
 			r.failWith(err)
 			for _, c := range commits {
 				c.done <- err
@@ -375,12 +376,17 @@ func (r *recorder) extend(ctx context.Context) {
 	r.lease.FrameReserved = extended.FrameReserved
 }
 
-// failWith stops the recorder: nothing is stored or published any more.
+// failWith stops the recorder: nothing is stored any more. What is being stored just
+// now is published if that succeeds: nobody else tells the readers of this process.
 func (r *recorder) failWith(err error) {
 	if r.failure == nil {
 		r.failure = err
 	}
-	r.queue, r.fresh, r.held = nil, 0, 0
+	if !r.writing {
+		r.fresh = 0
+	}
+	clear(r.queue[r.fresh:])
+	r.queue, r.held = r.queue[:r.fresh], min(r.held, r.fresh)
 	for _, c := range r.commits {
 		c.done <- r.failure
 	}

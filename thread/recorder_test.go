@@ -212,6 +212,43 @@ func TestRecorderHoldsBackWhatIsNotStored(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A renewal may find the run ended by a commit whose own reply is still on its way:
+// what that stored is published all the same, for nobody else tells this process's readers.
+func TestFencedRecorderPublishesWhatItIsStoring(t *testing.T) {
+	t.Parallel()
+	for name, outcome := range map[string]*agent.Outcome{"the end": {Status: "success"}, "a superstep": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newRecorderBundle(t)
+			b.recorder.Emit(delta("seen"))
+			b.store.gate = make(chan struct{})
+			done := make(chan error, 1)
+			go func() {
+				done <- b.recorder.Commit(context.Background(), agent.Commit{Events: []agent.Event{event(agent.ValuesEmitted)}, Outcome: outcome})
+			}()
+			require.Eventually(t, func() bool {
+				b.recorder.mu.Lock()
+				defer b.recorder.mu.Unlock()
+				return b.recorder.writing && b.recorder.fresh == len(b.recorder.queue) && len(b.recorder.commits) == 0
+			}, 30*time.Second, time.Millisecond)
+			b.recorder.Emit(delta("never stored"))
+			b.recorder.fence()
+			require.Equal(t, []agent.Kind{agent.BlockDelta}, b.reading.kinds())
+			close(b.store.gate)
+			require.NoError(t, <-done)
+			got, err := b.recorder.close(context.Background())
+			require.ErrorIs(t, err, ErrFenced)
+			require.Equal(t, outcome, got)
+			want := []agent.Kind{agent.BlockDelta, agent.ValuesEmitted}
+			if outcome != nil {
+				want = append(want, agent.RunFinished)
+			}
+			require.Equal(t, want, b.reading.kinds())
+			require.Equal(t, b.store.stored(), b.reading.entries())
+		})
+	}
+}
+
 func TestRecorderStoresWaitingDeltasWithTheNextCommit(t *testing.T) {
 	t.Parallel()
 	b := newRecorderBundle(t)

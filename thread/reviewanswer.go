@@ -111,51 +111,95 @@ func plainAnswer(r Review, decision, notes string) json.RawMessage {
 	return whole
 }
 
-// decisionOf names what an answer decides, and the reviewer's notes in it; "" for what has no name.
+// decisionOf names what an answer decides, and the reviewer's notes in it. An answer that names no decision has
+// the one that it amounts to: approve or reject of one that agrees or doesn't, submit of a form's values, else respond.
 func decisionOf(q shown, answer json.RawMessage) (decision, notes string) {
-	type one struct {
-		Type     string `json:"type"`
-		Message  string `json:"message"`
-		Decision string `json:"decision"`
-		Notes    string `json:"reviewer_notes"`
-		Approved *bool  `json:"approved"`
-		All      []one  `json:"decisions"`
-	}
-	var a one
+	var a givenAnswer
 	if exactjson.Unmarshal(answer, &a) != nil { // exactly as the asking node reads it
 		if q.kind == KindPlain && len(q.allowed) > 0 {
-			own, _ := agent.AllowedDecision(q.allowed, text(answer))
-			return own, ""
+			if own, ok := agent.AllowedDecision(q.allowed, text(answer)); ok {
+				return own, ""
+			}
 		}
-		return "", ""
+		return amountsTo(q, answer, nil), ""
 	}
 	switch q.kind {
 	case KindToolCalls:
-		if q.single {
-			return a.Type, a.Message
+		decision, notes = a.Type, a.Message
+		if !q.single && len(a.All) > 0 {
+			var decisions, messages textWriter
+			decisions.left, messages.left = longestReviewText, longestReviewText
+			for _, d := range a.All {
+				decisions.add(d.Type)
+				messages.add(d.Message)
+			}
+			decision, notes = strings.ReplaceAll(decisions.b.String(), "\n", ","), messages.b.String()
 		}
-		var decisions, messages textWriter
-		decisions.left, messages.left = longestReviewText, longestReviewText
-		for _, d := range a.All {
-			decisions.add(d.Type)
-			messages.add(d.Message)
-		}
-		return strings.ReplaceAll(decisions.b.String(), "\n", ","), messages.b.String()
 	case KindForm:
-		switch {
-		case a.Approved == nil:
-			return "", a.Message
-		case *a.Approved:
-			return "approve", a.Message
-		}
-		return "reject", a.Message
+		notes = a.Message
 	case KindUnknownOutcome:
-		return a.Type, a.Message
+		decision, notes = a.Type, a.Message
+	default:
+		notes = a.Notes
+		var ok bool
+		if decision, ok = agent.AllowedDecision(q.allowed, a.Decision); !ok {
+			decision = strings.TrimSpace(a.Decision)
+		}
 	}
-	if own, ok := agent.AllowedDecision(q.allowed, a.Decision); ok {
-		return own, a.Notes
+	if decision == "" {
+		decision = amountsTo(q, answer, a.Approved)
 	}
-	return strings.TrimSpace(a.Decision), a.Notes
+	return decision, notes
+}
+
+// givenAnswer is what answers say of themselves.
+type givenAnswer struct {
+	Type     string        `json:"type"`
+	Message  string        `json:"message"`
+	Decision string        `json:"decision"`
+	Notes    string        `json:"reviewer_notes"`
+	Approved *bool         `json:"approved"`
+	All      []givenAnswer `json:"decisions"`
+}
+
+// The decisions of answers that name none.
+const (
+	decisionApprove = "approve"
+	decisionReject  = "reject"
+	decisionSubmit  = "submit"  // values of a form
+	decisionRespond = "respond" // anything else
+)
+
+// amountsTo is the decision of an answer that names none; approved is what it says under that name.
+func amountsTo(q shown, answer json.RawMessage, approved *bool) string {
+	if approved == nil {
+		var bare *bool
+		if json.Unmarshal(answer, &bare) == nil {
+			approved = bare
+		}
+	}
+	switch {
+	case approved != nil && *approved:
+		return decisionApprove
+	case approved != nil:
+		return decisionReject
+	case q.kind == KindForm:
+		return decisionSubmit
+	}
+	return decisionRespond
+}
+
+// withNotes puts a reviewer's notes into a whole answer to agent.Review, which hands them to the agent.
+func withNotes(r Review, answer json.RawMessage, notes string) json.RawMessage {
+	if notes == "" || read(r.Payload, r.ResponseSchema).kind != KindReview {
+		return answer
+	}
+	var o object
+	if exactjson.Unmarshal(answer, &o) != nil || o == nil {
+		return answer // it will be refused
+	}
+	o[notesKey] = quoted(notes)
+	return encodeJSON(o)
 }
 
 // editedTo lists the tools that an answer about tool calls puts in their place.

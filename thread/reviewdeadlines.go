@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	// deadlinesIdle is how often deadlines are looked at although none is due: another process may have set some.
-	deadlinesIdle  = time.Minute
+	// deadlinesIdle is how often deadlines are looked at although none is due: word of a change may be lost.
+	deadlinesIdle = time.Minute
+	// deadlinesPause is how long the loop leaves what other processes tell of unheard after it has looked.
+	deadlinesPause = 500 * time.Millisecond
 	deadlinesBatch = 100
 	// deadlineRetry is the first pause before a deadline that couldn't be carried out is tried again; it doubles up to longestDeadlineRetry.
 	deadlineRetry        = 10 * time.Second
@@ -24,6 +26,8 @@ const (
 type deadlines struct {
 	s    *Service
 	call chan struct{}
+	// word is that another process has changed reviews.
+	word chan struct{}
 	// failed are reviews whose deadline couldn't be carried out. Only the loop uses it.
 	failed map[string]failedDeadline
 }
@@ -35,16 +39,28 @@ type failedDeadline struct {
 }
 
 func newDeadlines(s *Service) *deadlines {
-	return &deadlines{s: s, call: make(chan struct{}, 1), failed: map[string]failedDeadline{}}
+	return &deadlines{s: s, call: make(chan struct{}, 1), word: make(chan struct{}, 1), failed: map[string]failedDeadline{}}
 }
 
 // wake makes the loop look at once: the next deadline may have changed.
 func (d *deadlines) wake() { signal(d.call) }
 
+// hear makes the loop look soon: another process may have changed the next deadline. That
+// is told of each review of every process, so that it is heard now and then only.
+func (d *deadlines) hear() { signal(d.word) }
+
 func (d *deadlines) loop(ctx context.Context) {
 	ctx = WithActor(ctx, Actor{Kind: "system", Via: "deadline"})
 	for ctx.Err() == nil {
-		d.s.sleepUnless(ctx, d.round(ctx), d.call)
+		wait := d.round(ctx)
+		next := d.s.clock.Now().Add(wait)
+		pause := min(wait, deadlinesPause)
+		if !d.s.sleepUnless(ctx, pause, d.call) {
+			continue
+		}
+		if rest := next.Sub(d.s.clock.Now()); rest > 0 {
+			d.s.sleepUnless(ctx, rest, d.call, d.word)
+		}
 	}
 }
 

@@ -287,3 +287,59 @@ func TestADeadlineWithoutItsAgentWaits(t *testing.T) {
 	require.NoError(t, err)
 	without.ended(r.ID)
 }
+
+// Another process tells of the reviews that it changes: a deadline that it has set is looked at soon, and carried
+// out although that process is gone.
+func TestADeadlineThatAnotherProcessHasSetIsHeardOf(t *testing.T) {
+	t.Parallel()
+	clock, w := newManualClock(), newWorld()
+	late := refund
+	late.Expiry = &agent.Expiry{After: 10 * time.Second}
+	agents := []agent.Agent{claims(late)}
+	other := reviewers(t, agents, withClock(clock), func(o *setupOptions) { o.world = w })
+	told, looked := &toldStore{}, make(chan struct{}, 1)
+	b := reviewers(t, agents, sharing(other), wrapping(func(s thread.Store) thread.Store {
+		told.Store, told.looked = s, looked
+		return told
+	}))
+	<-looked // nothing is due; it sleeps
+	r := other.ask("claims", "alice")
+	other.stop()
+	told.subscriber.ReviewsChanged(thread.DefaultProject)
+	const pause = 500 * time.Millisecond // between two looks, however many processes tell of however many reviews
+	eventually(t, "it sleeps", func() bool { return clock.sleeps(pause) })
+	require.Empty(t, looked)
+	clock.advance(pause)
+	<-looked // though its minute isn't over
+	b.passing("the review ends", func() bool { return !b.review(r.ID).Status.Open() })
+	b.wait(thread.Run{ThreadID: r.ThreadID, ID: b.review(r.ID).Decided.RunID})
+}
+
+// toldStore is a store that other processes work on, too, as the test says.
+type toldStore struct {
+	thread.Store
+	subscriber thread.Subscriber
+	looked     chan struct{}
+}
+
+// Subscribe implements thread.Shared.
+func (s *toldStore) Subscribe(sub thread.Subscriber) thread.Subscription {
+	s.subscriber = sub
+	return s
+}
+
+// Watch implements thread.Subscription.
+func (s *toldStore) Watch(string) {}
+
+// Unwatch implements thread.Subscription.
+func (s *toldStore) Unwatch(string) {}
+
+// NextReviewDue implements thread.Reviews.
+func (s *toldStore) NextReviewDue(ctx context.Context) (time.Time, error) {
+	next, err := s.Store.NextReviewDue(ctx)
+	select {
+	case s.looked <- struct{}{}:
+	default:
+	}
+	return next, err
+}

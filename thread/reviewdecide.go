@@ -15,7 +15,7 @@ import (
 type ReviewDecision struct {
 	ReviewID string
 	// Answer, when set, is the whole answer; Decision is not looked at then, and Notes, if there are any, are
-	// audited in place of those in the answer.
+	// audited in place of those in the answer; the agent gets them, too, of agent.Review.
 	Answer   json.RawMessage
 	Decision string
 	Notes    string
@@ -84,6 +84,8 @@ func (s *Service) decision(ctx context.Context, d ReviewDecision, r Review) (Sta
 		if answer, err = flatAnswer(r, d.Decision, d.Notes); err != nil {
 			return StartRun{}, err
 		}
+	} else {
+		answer = withNotes(r, answer, d.Notes)
 	}
 	if d.RespectClaims && r.Status == ReviewClaimed && r.Assignee != ActorFrom(ctx).name() {
 		return StartRun{}, claimed(r)

@@ -224,7 +224,7 @@ func (q ReviewQuery) Matches(r Review, now time.Time) bool {
 	}
 	is := func(want, have string) bool { return want == "" || want == have }
 	return is(q.Project, r.Project) && is(q.Workspace, r.Workspace) && is(q.Agent, r.Agent) && is(q.Assignee, r.Assignee) &&
-		is(q.ExecutionID, r.ExecutionID) &&
+		is(q.ExecutionID, r.ExecutionID) && is(q.ThreadID, r.ThreadID) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) &&
 		(q.Tool == "" || q.Tool == r.Tool || slices.Contains(r.Tools, q.Tool)) &&
 		(q.MinAge <= 0 || end.Sub(r.CreatedAt) >= q.MinAge) &&

@@ -110,7 +110,10 @@ type ReviewFollower interface {
 }
 
 // ReviewsChanged tells that another process changed reviews of a project.
-func (u subscriber) ReviewsChanged(project string) { u.s.reviewsChanged(project) }
+func (u subscriber) ReviewsChanged(project string) {
+	u.s.deadlines.hear()
+	u.s.reviewsChanged(project)
+}
 
 // answered acts on questions that were answered or dropped by a run, or by the end of one.
 func (s *Service) answered(run Run) {

@@ -155,6 +155,64 @@ func TestTheDecisionOfAWholeAnswerIsNamed(t *testing.T) {
 	}
 }
 
+// An answer that names no decision has the one that it amounts to; the answer itself is kept as it is (D-98).
+func TestTheDecisionOfAnAnswerWithoutOneIsDerived(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		`{"approved":true}`: "approve", `{"approved":false}`: "reject", `"do as you like"`: "respond", `{"days":3}`: "respond",
+	} {
+		b := reviewers(t, []agent.Agent{plain("How long?")})
+		r := b.ask("plain", "alice")
+		b.run(resume(r.ThreadID, "plain", answer))
+		require.Equal(t, want, b.review(r.ID).Decided.Decision)
+		require.JSONEq(t, answer, string(b.review(r.ID).Decided.Answer))
+		trail := b.audit(r.ThreadID)
+		require.Equal(t, want, trail[1].Decision)
+		require.JSONEq(t, answer, string(trail[1].Answer))
+	}
+}
+
+// Notes beside a whole answer reach who asked by agent.Review, whatever the answer has of its own; other questions have no place for them.
+func TestNotesBesideAWholeAnswerReachTheAgent(t *testing.T) {
+	t.Parallel()
+	b := reviewers(t, []agent.Agent{claims(refund), plain("How long?")})
+	for _, answer := range []string{`{"decision":"approve"}`, `{"decision":"Approve","reviewer_notes":"others"}`, `{"decision":"approve","reviewer_notes":null}`} {
+		r := b.ask("claims", "alice")
+		d := thread.ReviewDecision{ReviewID: r.ID, Answer: json.RawMessage(answer), Notes: "up to 240"}
+		started, _, err := b.svc.DecideReview(as("rita"), d)
+		require.NoError(t, err)
+		b.wait(started.Run)
+		var got agent.Decision
+		require.NoError(t, json.Unmarshal([]byte(b.got(r.ThreadID)), &got))
+		require.Equal(t, [2]string{"Approve", "up to 240"}, [2]string{got.Decision, got.Notes})
+		decided := b.review(r.ID).Decided
+		require.Equal(t, "up to 240", decided.Notes)
+		require.JSONEq(t, `"up to 240"`, string(field(t, decided.Answer, "reviewer_notes")), "what the agent got is what is kept")
+		again, _, err := b.svc.DecideReview(as("rita"), thread.ReviewDecision{ReviewID: r.ID, Answer: json.RawMessage(answer), Notes: "other words"})
+		require.NoError(t, err)
+		require.True(t, again.Repeat, "notes aren't compared")
+	}
+	r := b.ask("claims", "alice")
+	_, _, err := b.svc.DecideReview(as("rita"), thread.ReviewDecision{ReviewID: r.ID, Answer: json.RawMessage(`"approve"`), Notes: "n"})
+	var resume *agent.ResumeError
+	require.ErrorAs(t, err, &resume)
+	require.Equal(t, agent.InvalidAnswer, resume.Code)
+	r = b.ask("plain", "alice")
+	started, _, err := b.svc.DecideReview(as("rita"), thread.ReviewDecision{ReviewID: r.ID, Answer: json.RawMessage(`{"days":3}`), Notes: "n"})
+	require.NoError(t, err)
+	b.wait(started.Run)
+	require.JSONEq(t, `{"days":3}`, b.got(r.ThreadID))
+	require.Equal(t, "n", b.review(r.ID).Decided.Notes)
+}
+
+// field is a field of a JSON object.
+func field(t *testing.T, raw json.RawMessage, name string) json.RawMessage {
+	t.Helper()
+	var o map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(raw, &o))
+	return o[name]
+}
+
 // What was approved and what ran are two entries (D-98).
 func TestThatAToolRanIsAuditedApart(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,48 @@ func TestQuestionsAreTakenForWhatTheyShow(t *testing.T) {
 	}
 }
 
+// Whatever form an answer has, the audit log says what was decided.
+func TestEveryAnswerAmountsToADecision(t *testing.T) {
+	t.Parallel()
+	const (
+		calls = `{"action_requests":[{"name":"a","args":{}}],"review_configs":[{"action_name":"a","allowed_decisions":["approve","edit","reject"]}]}`
+		call  = `{"type":"tool_approval","tool_call_id":"c","name":"a","args":{}}`
+		form  = `{"formType":"f","fields":[{"name":"x"}]}`
+		free  = `"What shall I do?"`
+		words = `{"allowed_decisions":["Yes","No"]}`
+	)
+	for _, tc := range []struct{ payload, answer, decision, notes string }{
+		{calls, `{"decisions":[{"type":"edit"}]}`, "edit", ""},
+		{calls, `{"decisions":[{"type":"approve"},{"type":"reject","message":"no"}]}`, "approve,reject", "no"},
+		{calls, `{"approved":true}`, "approve", ""},
+		{calls, `{"approved":false,"message":"too much"}`, "reject", "too much"},
+		{calls, `{"approved":true,"decisions":[{"type":"reject"}]}`, "reject", ""},
+		{calls, `{"verdict":"fine"}`, "respond", ""},
+		{calls, `true`, "approve", ""},
+		{call, `{"type":"approve"}`, "approve", ""},
+		{call, `{"approved":false}`, "reject", ""},
+		{form, `{"approved":true,"values":{}}`, "approve", ""},
+		{form, `{"approved":false,"message":"m"}`, "reject", "m"},
+		{form, `{"values":{"x":1}}`, "submit", ""},
+		{form, `{"x":1}`, "submit", ""},
+		{free, `"Wait"`, "respond", ""},
+		{free, `7`, "respond", ""},
+		{free, `null`, "respond", ""},
+		{free, `["a"]`, "respond", ""},
+		{free, `{"text":"Wait"}`, "respond", ""},
+		{free, `{"approved":true}`, "approve", ""},
+		{free, `false`, "reject", ""},
+		{free, `{"decision":" Later ","reviewer_notes":"n"}`, "Later", "n"},
+		{words, `"yes"`, "Yes", ""},
+		{words, `"perhaps"`, "respond", ""},
+		{words, `{"decision":"NO","reviewer_notes":"n"}`, "No", "n"},
+		{`{"type":"unknown_outcome","step":"pay"}`, `{"type":"done","message":"m"}`, "done", "m"},
+	} {
+		decision, notes := decisionOf(read(json.RawMessage(tc.payload), nil), json.RawMessage(tc.answer))
+		require.Equal(t, [2]string{tc.decision, tc.notes}, [2]string{decision, notes}, "%s to %s", tc.answer, tc.payload)
+	}
+}
+
 func TestFlatDecisionsAboutAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	r := Review{Payload: json.RawMessage(`{"type":"unknown_outcome","step":"pay","idempotency_key":"k"}`)}
@@ -96,7 +138,9 @@ func TestAnyPayloadIsReadable(t *testing.T) {
 		if _, shown := suspendContext(r); !json.Valid(shown) {
 			t.Fatalf("context %s", shown)
 		}
-		decisionOf(read(payload, schema), encodeJSON(value.Draw(t, "answer")))
+		if d, _ := decisionOf(read(payload, schema), encodeJSON(value.Draw(t, "answer"))); d == "" {
+			t.Fatal("no decision")
+		}
 		if again := payloadDigest(canonical(payload)); again != d.Digest {
 			t.Fatal("the digest is of the canonical form")
 		}

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -70,33 +71,46 @@ func (r *StartRun) scope(m Metadata) (project, workspace string) {
 	return project, workspace
 }
 
-// scopeSign begins the first label of a namespace that belongs to a project other
-// than the default one. Clients and agents can't write such a label themselves.
+// scopeSign begins the first label of a namespace that belongs to another project than the default one, or
+// to another workspace than its default one. Clients and agents can't write such a label themselves.
 const scopeSign = "~"
 
-// ScopedNamespace is where a project's item with a namespace is stored: ["a"] of
-// project p at ["~p", "a"], and that of the default project as it is.
-func ScopedNamespace(project string, namespace []string) []string {
-	if project == "" || project == DefaultProject {
+// scopeLabel is the first label of a workspace's namespaces; "" where they have none of their own.
+func scopeLabel(project, workspace string) string {
+	project, workspace = cmp.Or(project, DefaultProject), cmp.Or(workspace, DefaultWorkspace)
+	switch {
+	case workspace != DefaultWorkspace:
+		return scopeSign + project + "/" + workspace // no name has a slash
+	case project != DefaultProject:
+		return scopeSign + project
+	}
+	return ""
+}
+
+// ScopedNamespace is where an item of a project's workspace with a namespace is stored: ["a"] of project p
+// at ["~p", "a"], of its workspace w at ["~p/w", "a"], and that of the default ones as it is. "" are the default ones.
+func ScopedNamespace(project, workspace string, namespace []string) []string {
+	label := scopeLabel(project, workspace)
+	if label == "" {
 		return namespace
 	}
-	return append([]string{scopeSign + project}, namespace...)
+	return append([]string{label}, namespace...)
 }
 
 // UnscopedNamespace undoes ScopedNamespace.
-func UnscopedNamespace(project string, namespace []string) []string {
-	if project == "" || project == DefaultProject || len(namespace) == 0 {
+func UnscopedNamespace(project, workspace string, namespace []string) []string {
+	if len(namespace) == 0 || scopeLabel(project, workspace) == "" {
 		return namespace
 	}
 	return slices.Clone(namespace[1:])
 }
 
-// Reserved reports whether a namespace would reach into another project's.
+// Reserved reports whether a namespace would reach into another project's, or another workspace's.
 func Reserved(namespace []string) bool {
 	return len(namespace) > 0 && strings.HasPrefix(namespace[0], scopeSign)
 }
 
-// UnscopedItems is the filter on items that belong to no project but the default one.
+// UnscopedItems is the filter on items that belong to the default workspace of the default project.
 func UnscopedItems() Filter { return Filter{"namespace": json.RawMessage(`{"$unscoped":true}`)} }
 
 // isUnscoped is Reserved's opposite, of a decoded namespace.

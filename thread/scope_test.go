@@ -63,23 +63,29 @@ func TestScopesAreReadAsTheyWereMarked(t *testing.T) {
 	}
 }
 
-// No two projects' namespaces meet, whatever the namespaces are.
-func TestNamespacesOfProjectsAreDisjoint(t *testing.T) {
+// No two workspaces' namespaces meet, whatever the namespaces are.
+func TestNamespacesOfProjectsAndWorkspacesAreDisjoint(t *testing.T) {
 	t.Parallel()
-	label := rapid.StringMatching(`[~a-c]{1,3}`)
+	label := rapid.StringMatching(`[~/a-c]{1,3}`)
 	rapid.Check(t, func(t *rapid.T) {
 		ns := func(name string) []string {
 			n := rapid.SliceOfN(label, 1, 3).Filter(func(n []string) bool { return !thread.Reserved(n) })
 			return n.Draw(t, name)
 		}
-		projects := []string{"default", "a", "b", "ab"}
-		p, q := rapid.SampledFrom(projects).Draw(t, "p"), rapid.SampledFrom(projects).Draw(t, "q")
+		scope := rapid.SampledFrom([][2]string{
+			{"default", "default"}, {"default", "a"}, {"default", "b"}, {"a", "default"}, {"a", "a"}, {"a", "b"}, {"b", "default"}, {"b", "a"}, {"ab", "default"},
+		})
+		p, q := scope.Draw(t, "p"), scope.Draw(t, "q")
 		one, two := ns("one"), ns("two")
-		a, b := thread.ScopedNamespace(p, one), thread.ScopedNamespace(q, two)
-		require.Equal(t, one, thread.UnscopedNamespace(p, a))
+		a, b := thread.ScopedNamespace(p[0], p[1], one), thread.ScopedNamespace(q[0], q[1], two)
+		require.Equal(t, one, thread.UnscopedNamespace(p[0], p[1], a))
 		if p != q {
 			require.NotEqual(t, a, b)
 			require.True(t, a[0] != b[0] || !thread.Reserved(a), "not even as a prefix")
 		}
 	})
+	require.Equal(t, []string{"a"}, thread.ScopedNamespace("", "", []string{"a"}), "the default ones are as they were")
+	require.Equal(t, []string{"~p", "a"}, thread.ScopedNamespace("p", "default", []string{"a"}))
+	require.Equal(t, []string{"~p/w", "a"}, thread.ScopedNamespace("p", "w", []string{"a"}))
+	require.Equal(t, []string{"~default/w", "a"}, thread.ScopedNamespace("", "w", []string{"a"}))
 }

@@ -58,8 +58,13 @@ type Options struct {
 	// cron is made, and about each redirect; an error refuses it, with its text.
 	// Paths of the server's own routes are not asked about. Default: all are allowed.
 	WebhookAllow func(url string) error
-	// HTTPClient sends webhooks. Default: a client with a timeout of 10 s.
+	// WebhookCheck is WebhookAllow for the URLs that clients name alone: Notify isn't asked about. Default: all are allowed.
+	WebhookCheck func(url string) error
+	// HTTPClient sends announcements, and webhooks. Default: a client with a timeout of 10 s.
 	HTTPClient *http.Client
+	// WebhookClient sends the webhooks that clients name. It refuses an address for good by an error that is
+	// ErrWebhookRefused. Default: HTTPClient.
+	WebhookClient *http.Client
 	// MayDecide, when set, is asked about every answer to a question that has a review, whatever API it comes
 	// by, and about claims and longer deadlines; an error refuses it, with its text. It isn't asked about
 	// deadlines. Default: all may.
@@ -183,8 +188,11 @@ func withDefaults(o Options) Options {
 	if o.HTTPClient == nil {
 		o.HTTPClient = &http.Client{Timeout: webhookTimeout}
 	}
+	if o.WebhookClient == nil {
+		o.WebhookClient = o.HTTPClient
+	}
 	if o.WebhookAllow != nil {
-		o.HTTPClient = guarded(*o.HTTPClient, o.WebhookAllow)
+		o.HTTPClient, o.WebhookClient = guarded(*o.HTTPClient, o.WebhookAllow), guarded(*o.WebhookClient, o.WebhookAllow)
 	}
 	return o
 }

@@ -258,10 +258,14 @@ func (s *Service) rowOf(d *draft, runID string) Run {
 		input = nil
 	}
 	project, workspace := r.scope(d.thread.Metadata)
+	var notBefore time.Time // by its own clock the store would find "now", which is a guess here, not come yet
+	if r.AfterSeconds > 0 {
+		notBefore = now.Add(Span(r.AfterSeconds, time.Second))
+	}
 	return Run{
 		ID: runID, ThreadID: d.thread.ID, AssistantID: d.assistant.ID, GraphID: d.assistant.GraphID,
 		ExecutionID: runID, Status: RunPending, Metadata: d.effective.Metadata, Strategy: r.MultitaskStrategy,
-		CreatedAt: now, UpdatedAt: now, NotBefore: now.Add(Span(r.AfterSeconds, time.Second)),
+		CreatedAt: now, UpdatedAt: now, NotBefore: notBefore,
 		BaseCheckpoint: d.thread.Head, Principal: r.Principal, Project: project, Workspace: workspace,
 		Kwargs: RunKwargs{
 			Input: input, Command: r.Command, Config: d.effective.json(), Context: d.effective.Context,

@@ -20,7 +20,9 @@ type AuditBody struct {
 	ExecutionID string `json:"execution_id,omitempty"`
 	Agent       string `json:"agent,omitempty"`
 	Tool        string `json:"tool,omitempty"`
-	Generation  int64  `json:"generation,omitempty"`
+	// Tools are all tools that a review of several is about, Tool is the first; nil for one tool.
+	Tools      []string `json:"tools,omitempty"`
+	Generation int64    `json:"generation,omitempty"`
 	// Digest identifies what was shown, Shown is its snapshot.
 	Digest string          `json:"digest,omitempty"`
 	Shown  json.RawMessage `json:"shown,omitempty"`
@@ -75,7 +77,8 @@ type Actor struct {
 	Roles     []string `json:"roles,omitempty"`
 	Address   string   `json:"address,omitempty"`
 	RequestID string   `json:"request_id,omitempty"`
-	// Via is the route's dialect: classic, v2, executions, reviews, mcp; deadline; run, of what the principal's run did.
+	// Via is the route's dialect: classic, v2, executions, reviews, audit, keys, mcp; deadline; cron; serve; command line; run, of
+	// what the principal's run did.
 	Via string `json:"via,omitempty"`
 }
 

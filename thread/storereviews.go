@@ -133,7 +133,7 @@ type Comment struct {
 type Outcome struct {
 	By       string // "" for an expired one
 	At       time.Time
-	Decision string // approve, reject, …; "" for a plain value
+	Decision string // approve, reject, …; of an answer that names none what it amounts to: approve, reject, submit or respond
 	Notes    string
 	Answer   json.RawMessage
 	RunID    string // the run that delivers it
@@ -180,6 +180,8 @@ type ReviewQuery struct {
 	// Assignee has a claim that hasn't lapsed, or had one when the review ended.
 	Assignee    string
 	ExecutionID string
+	// ThreadID selects those of a thread, found by it; of one that there isn't, none.
+	ThreadID string
 	// MinAge selects those that wait, or waited, at least so long.
 	MinAge time.Duration
 	// Text is a case-insensitive substring of ReviewDraft.Text.

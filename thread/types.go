@@ -103,7 +103,7 @@ type Run struct {
 	UpdatedAt   time.Time
 	StartedAt   time.Time
 	EndedAt     time.Time
-	// NotBefore is created_at + after_seconds.
+	// NotBefore is created_at + after_seconds; zero without them: at once.
 	NotBefore time.Time
 	Attempt   int
 	// Cancel is the action of a cancel that was asked for: "", interrupt or rollback.

@@ -61,13 +61,21 @@ func (s *Service) webhookBody(ctx context.Context, d Delivery) ([]byte, error) {
 	return json.Marshal(p)
 }
 
+// ErrWebhookRefused says that a webhook doesn't go where it should: no further attempt is made.
+var ErrWebhookRefused = errors.New("the webhook's address is refused")
+
 // allowWebhook asks the operator about a webhook's address. Paths of the server itself are always allowed.
 func (s *Service) allowWebhook(address string) error {
-	if s.opts.WebhookAllow == nil || address == "" || strings.HasPrefix(address, "/") {
+	if address == "" || strings.HasPrefix(address, "/") {
 		return nil
 	}
-	if err := s.opts.WebhookAllow(address); err != nil {
-		return &InvalidInputError{Path: []string{"webhook"}, Message: "this webhook is not allowed: " + err.Error()}
+	for _, allow := range []func(url string) error{s.opts.WebhookAllow, s.opts.WebhookCheck} {
+		if allow == nil {
+			continue
+		}
+		if err := allow(address); err != nil {
+			return &InvalidInputError{Path: []string{"webhook"}, Message: "this webhook is not allowed: " + err.Error()}
+		}
 	}
 	return nil
 }

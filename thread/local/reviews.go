@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/parley-dev/parley/thread"
@@ -62,6 +63,9 @@ const (
 	wanted      = ` AND (?1='' OR r.project=?1) AND (?2='' OR r.workspace=?2) AND (?3='' OR r.agent=?3) AND (?4='' OR r.execution=?4) AND (?5='' OR instr(r.tools, ?5)>0)`
 	searchOpen  = selectReviews + ` WHERE r.status=0` + wanted + ` AND r.created>=?6 AND (r.created, r.k)>(?6, ?7) ORDER BY r.created, r.k`
 	searchEnded = selectReviews + ` WHERE r.status<>0` + wanted + ` AND r.created<=?6 AND (r.created, r.k)<(?6, ?7) ORDER BY r.created DESC, r.k DESC`
+	// Of one thread, by the index.
+	searchOpenIn  = selectReviews + ` WHERE r.thread=?8 AND r.status=0` + wanted + ` AND (r.created, r.k)>(?6, ?7) ORDER BY r.created, r.k`
+	searchEndedIn = selectReviews + ` WHERE r.thread=?8 AND r.status<>0` + wanted + ` AND (r.created, r.k)<(?6, ?7) ORDER BY r.created DESC, r.k DESC`
 	// Of one project, by the indexes.
 	searchOpenOf  = selectReviews + ` WHERE r.project=?1 AND r.status=0` + wanted + ` AND r.created>=?6 AND (r.created, r.k)>(?6, ?7) ORDER BY r.created, r.k`
 	searchEndedOf = selectReviews + ` WHERE r.project=?1 AND r.status<>0` + wanted + ` AND r.created<=?6 AND (r.created, r.k)<(?6, ?7) ORDER BY r.created DESC, r.k DESC`
@@ -131,12 +135,24 @@ func (s *Store) SearchReviews(ctx context.Context, q thread.ReviewQuery) (list [
 		if q.Tool != "" {
 			tool = "\n" + q.Tool + "\n"
 		}
-		search := func(sql string, from reviewCursor) error {
-			return s.listReviews(c, take, sql, q.Project, q.Workspace, q.Agent, q.ExecutionID, tool, from.created, from.k)
-		}
+		args := []any{q.Project, q.Workspace, q.Agent, q.ExecutionID, tool}
+		var of []any
 		openSQL, endedSQL := searchOpen, searchEnded
-		if q.Project != "" {
+		switch {
+		case q.ThreadID != "":
+			k, err := threadKey(c, q.ThreadID)
+			if isNotFound(err) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			openSQL, endedSQL, of = searchOpenIn, searchEndedIn, []any{k}
+		case q.Project != "":
 			openSQL, endedSQL = searchOpenOf, searchEndedOf
+		}
+		search := func(sql string, from reviewCursor) error {
+			return s.listReviews(c, take, sql, slices.Concat(args, []any{from.created, from.k}, of)...)
 		}
 		if open && !at.ended {
 			if err := search(openSQL, at); err != nil || next != "" {

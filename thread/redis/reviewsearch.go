@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/parley-dev/parley/thread"
@@ -35,6 +36,10 @@ func (s *Store) SearchReviews(ctx context.Context, q thread.ReviewQuery) (list [
 	if err != nil {
 		return nil, "", err
 	}
+	if q.ThreadID != "" {
+		q.Limit = limit
+		return s.searchThread(ctx, q, phase, behind)
+	}
 	for ; phase < len(searchPhases); phase, behind = phase+1, "" {
 		se := reviewSearch{s: s, q: q, asc: searchPhases[phase].asc, behind: behind}
 		for _, status := range searchPhases[phase].statuses {
@@ -57,6 +62,38 @@ func (s *Store) SearchReviews(ctx context.Context, q thread.ReviewQuery) (list [
 		}
 	}
 	return list, "", nil
+}
+
+// searchThread is SearchReviews in a thread, which has all its reviews together.
+func (s *Store) searchThread(ctx context.Context, q thread.ReviewQuery, phase int, behind string) (list []thread.Review, next string, err error) {
+	a, stored, err := s.readReviews(ctx, q.ThreadID)
+	if isNotFound(err) {
+		return nil, "", nil
+	}
+	for ; err == nil && phase < len(searchPhases); phase, behind = phase+1, "" {
+		se := reviewSearch{q: q, asc: searchPhases[phase].asc}
+		var found []placed
+		for _, v := range stored {
+			place := prefix("").member(micros(v.CreatedAt), partField(v.ThreadID, string(rune(partReview))+v.InterruptID))
+			if (behind == "" || place != behind && (place > behind) == se.asc) && se.matches(v.Review, a.now) {
+				found = append(found, placed{place, v.AsOf(a.now)})
+			}
+		}
+		slices.SortFunc(found, func(x, y placed) int {
+			if se.asc {
+				return strings.Compare(x.place, y.place)
+			}
+			return strings.Compare(y.place, x.place)
+		})
+		for _, f := range found {
+			if len(list) == q.Limit {
+				return list, next, nil
+			}
+			list = append(list, f.review)
+			next = writeCursor(searchPhases[phase].cursor, f.place)
+		}
+	}
+	return list, "", err
 }
 
 // wants tells whether reviews of a stored status may be asked for.

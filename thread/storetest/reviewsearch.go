@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/parley-dev/parley/thread"
@@ -123,6 +124,10 @@ var reviewSearchCases = []testCase{
 			"one of its tools":   {thread.ReviewQuery{Tool: "pay"}, []string{c.id, a.id}},
 			"part of a tool":     {thread.ReviewQuery{Tool: "pa"}, nil},
 			"execution":          {thread.ReviewQuery{ExecutionID: "x"}, []string{c.id}},
+			"thread":             {thread.ReviewQuery{ThreadID: b.thread}, []string{b.id}},
+			"thread, as others":  {thread.ReviewQuery{ThreadID: b.thread, Agent: "g"}, nil},
+			"no such thread":     {thread.ReviewQuery{ThreadID: uuid.NewString()}, nil},
+			"another's thread":   {thread.ReviewQuery{ThreadID: d.thread}, nil},
 			"assignee":           {thread.ReviewQuery{Assignee: "ann"}, []string{c.id}},
 			"claimed":            {thread.ReviewQuery{Statuses: []thread.ReviewStatus{thread.ReviewClaimed}}, []string{c.id}},
 			"pending":            {thread.ReviewQuery{Statuses: []thread.ReviewStatus{thread.ReviewPending}}, []string{b.id}},
@@ -145,6 +150,25 @@ var reviewSearchCases = []testCase{
 		}
 		all := e.found(thread.ReviewQuery{}, 2)
 		require.Equal(e, []string{b.id, c.id, d.id, a.id}, all, "without a project: all")
+	}),
+	reviewCase("those of a thread come in the order of all, in pages of any size", func(e *reviewEnv) {
+		w, _, ids := e.suspended(5)
+		_, _, _ = e.suspended(3)
+		for _, id := range ids[:2] {
+			e.admit(w.run.ThreadID, decide("f", "approve", answer(id, "1")))
+		}
+		q := thread.ReviewQuery{Project: e.project, ThreadID: w.run.ThreadID}
+		all := e.found(q, 50)
+		require.ElementsMatch(e, ids, all)
+		require.ElementsMatch(e, ids[:2], all[3:], "ended ones last")
+		for page := 1; page <= 6; page++ {
+			require.Equal(e, all, e.found(q, page))
+			require.Equal(e, all[:3], e.found(thread.ReviewQuery{ThreadID: q.ThreadID, Statuses: []thread.ReviewStatus{thread.ReviewPending}}, page))
+			require.Equal(e, all[3:], e.found(thread.ReviewQuery{ThreadID: q.ThreadID, Statuses: []thread.ReviewStatus{thread.ReviewDecided}}, page))
+		}
+		_, _, err := e.SearchReviews(e.ctx, thread.ReviewQuery{ThreadID: q.ThreadID, Cursor: "~no cursor"})
+		var invalid *thread.InvalidInputError
+		require.ErrorAs(e, err, &invalid)
 	}),
 	reviewCase("a list of more than a page of any size is whole", func(e *reviewEnv) {
 		var want []string

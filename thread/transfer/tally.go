@@ -15,6 +15,14 @@ var Kinds = []string{
 	"reviews", "audit entries", "API keys",
 }
 
+// told is how people are told of a kind: files of backups keep the short names.
+func told(kind string) string {
+	if kind == "keys" {
+		return "idempotency keys"
+	}
+	return kind
+}
+
 // Sum is what a part of a dump comes to: how many records, how large, and a digest
 // that doesn't depend on their order.
 type Sum struct {
@@ -113,9 +121,9 @@ func (t *Tally) Differences(other *Tally) string {
 		a, b := t.Sums[kind], other.Sums[kind]
 		switch {
 		case a.Count != b.Count:
-			all = append(all, fmt.Sprintf("%d %s, not %d", b.Count, kind, a.Count))
+			all = append(all, fmt.Sprintf("%d %s, not %d", b.Count, told(kind), a.Count))
 		case a != b:
-			all = append(all, kind+" differ")
+			all = append(all, told(kind)+" differ")
 		}
 	}
 	return strings.Join(all, "; ")
@@ -126,7 +134,7 @@ func (t *Tally) String() string {
 	var all []string
 	for _, kind := range Kinds {
 		if s := t.Sums[kind]; s.Count > 0 {
-			all = append(all, fmt.Sprintf("%d %s", s.Count, kind))
+			all = append(all, fmt.Sprintf("%d %s", s.Count, told(kind)))
 		}
 	}
 	if len(all) == 0 {
