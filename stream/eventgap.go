@@ -44,15 +44,21 @@ func (r *eventReader) cutNotice() (f frame.Frame, ok bool) {
 	if r.past.cut = nil; cut == nil {
 		return f, false
 	}
+	from := r.told() + 1
+	if from > cut.to {
+		return f, false
+	}
 	r.seq = min(r.seq, cut.free)
-	from := max(r.last, r.cursor) + 1
-	if from > cut.to || !r.filters.Passes(&noticeLabel) {
+	if !r.filters.Passes(&noticeLabel) {
 		return f, false
 	}
 	project := protocol.New(r.track.options)
 	project.Skip(-1)
 	return project.Synthesize(thread.Entry{Seq: cut.free, Event: noticeEvent(from, cut.to, cut.at)}, "gap", nil)
 }
+
+// told is the seq up to which the client has all events, or was told that they are lost.
+func (r *eventReader) told() int64 { return max(r.last, r.cursor) }
 
 // prepend puts a frame before those that pass has returned.
 func (r *eventReader) prepend(f frame.Frame, frames []frame.Frame) []frame.Frame {

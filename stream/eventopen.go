@@ -86,14 +86,22 @@ func (r *eventReader) place(ctx context.Context, endSeq int64) error {
 	from := max(r.seq, 0) + 1
 	switch {
 	case more && next.Seq > from && (!known || r.seq <= 0):
-		r.lead, err = r.gapFrames(ctx, from, next.Seq-1, next.Seq-1)
+		err = r.leadOver(ctx, from, next.Seq-1)
 	case more || known && r.seq > 0:
 	case from <= endSeq: // all is gone
-		r.lead, err = r.gapFrames(ctx, from, endSeq, endSeq)
+		err = r.leadOver(ctx, from, endSeq)
 	case from > endSeq+1 && !r.replay.active:
 		// Nobody can have got that far: the cursor is another thread's.
 		r.seq = endSeq
 		r.lead, err = r.gapFrames(ctx, endSeq+1, from-1, endSeq)
 	}
+	return err
+}
+
+// leadOver begins with the signal that the events from..to are lost. Those of them that
+// the ring still has, as of a run that was rolled back, don't follow: their numbers are used.
+func (r *eventReader) leadOver(ctx context.Context, from, to int64) (err error) {
+	r.seq, r.last = to, to
+	r.lead, err = r.gapFrames(ctx, from, to, to)
 	return err
 }

@@ -245,7 +245,7 @@ func (r *eventReader) pass(ctx context.Context, frames []frame.Frame) ([]frame.F
 				}
 			}
 		}
-		r.last = f.Seq
+		r.last = max(r.last, f.Seq)
 		if r.wants(&f) {
 			f.Gap = false // said by an event of its own
 			out = append(out, f)
@@ -306,13 +306,13 @@ func (r *eventReader) count(ctx context.Context, upTo int64) (n int, err error) 
 		if err != nil {
 			return 0, err
 		}
-		if past.cut != nil {
-			r.seq = min(r.seq, past.cut.free)
-			if r.cursor < past.cut.to && r.filters.Passes(&noticeLabel) {
+		if cut := past.cut; cut != nil && r.told() < cut.to {
+			r.seq = min(r.seq, cut.free)
+			if r.filters.Passes(&noticeLabel) {
 				n++
 			}
-			past.cut = nil
 		}
+		past.cut = nil
 		for i := range frames {
 			if f := &frames[i]; f.Pos <= upTo && r.wants(f) {
 				n++

@@ -327,6 +327,42 @@ func TestACursorInAHoleIsToldOfTheGap(t *testing.T) {
 	require.Equal(t, frameIDs(got), frameIDs(drain(t, hub, stream.EventOptions{Filters: everything(), Since: lost.Seq})), "another reader gets the same")
 }
 
+// Events that a reader is told are lost don't come behind that although the ring still has
+// them, as those of a run that was rolled back: their numbers are used. // D-03
+func TestLostEventsDoNotFollowTheirGap(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	w := newWorker(m, hub, newRun("run"))
+	w.start()
+	w.values(3)
+	m.heads["thread"] = []thread.Head{{Note: agent.CheckpointNote{ID: "run-1", Step: 1, Source: "loop"}, State: m.states["run-1"]}}
+	kept := slices.Clone(m.log["thread"])
+	keeps := hub.NewEventReader("thread", stream.EventOptions{Filters: everything()}) // and with it the ring
+	defer keeps.Close()
+	for done := false; !done; {
+		var err error
+		_, done, err = keeps.Step(t.Context())
+		require.NoError(t, err)
+	}
+	lost := w.seq + 1 // reached its reader, never the log
+	w.pos, w.seq = w.pos+1000, w.seq+1000
+	m.end(w.run, thread.RunSuccess)
+	undone := w.nextRun("undone")
+	undone.run.CreatedAt = undone.run.StartedAt
+	undone.start()
+	undone.values(3)
+	undone.custom("1")
+	undone.flush()
+	m.log["thread"] = kept
+	undone.finish()
+	got := drain(t, hub, stream.EventOptions{Filters: everything(), Since: lost})
+	require.Equal(t, []string{"custom", "checkpoints", "values", "lifecycle"}, methods(got))
+	require.Contains(t, string(got[0].Wire), fmt.Sprintf(`"payload":{"from":%d,"to":%d}`, lost+1, undone.seq-1))
+	for i := 1; i < len(got); i++ {
+		require.Greater(t, got[i].Seq, got[i-1].Seq)
+	}
+}
+
 // A state that a fail-over took before it was read leaves no silent hole: its reader
 // is told, with the state as it is now. // D-03
 func TestAStateThatIsGoneIsAGap(t *testing.T) {

@@ -127,6 +127,31 @@ func TestRecoveredRunJumpsAndTellsTheGap(t *testing.T) {
 	}
 }
 
+// A run whose beginning a fail-over took begins anew. Who was told of the first beginning and
+// who comes later are told the same under a number.
+func TestARunThatBeginsAnewHasTheSameNumbersForAll(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	w := newWorker(m, hub, newRun("run", "values", "custom"))
+	s := server(t, hub, m, nil)
+	live := connect(t, s.URL+"/run", "")
+	w.start()
+	w.values(1)
+	require.Equal(t, []string{"0", "1"}, ids(live.events(2)))
+	m.cut("thread", 1<<20) // they are gone with the master
+	w.pos, w.seq = 1<<20, 1<<20
+	w.commit(w.entry(agent.RunStarted, "", agent.RunStart{GraphID: "graph", Attempt: 2, FrameBase: 1 << 20}))
+	w.values(1)
+	w.custom(`"x"`)
+	w.finish()
+	first := live.rest()
+	later := connect(t, s.URL+"/run", "").rest()
+	require.Equal(t, []string{"1048576", "1048577"}, ids(first))
+	require.Equal(t, []string{"1048575", "1048576", "1048577"}, ids(later))
+	require.Contains(t, later[0], `"attempt":2`)
+	require.Equal(t, first, later[1:])
+}
+
 // What a worker stored last, and what nobody has heard of yet when this process takes
 // the run over, comes before what follows.
 func TestTakenOverRunShowsWhatWasStoredLast(t *testing.T) {

@@ -29,6 +29,9 @@ func (p *Projection) runStarted(start agent.RunStart) {
 	p.open = map[string]*streamed{}
 	if start.Attempt > 1 && start.FrameBase > p.next {
 		p.next = start.FrameBase // a dead worker may have delivered numbers up to here (decisions 2)
+		if !p.started {
+			p.next-- // what was lost with its beginning must not move the numbers that follow
+		}
 	}
 	if p.started {
 		return // recovery: no second metadata (decisions 7)

@@ -120,6 +120,7 @@ func (p *Projection) event(e agent.Event, state *agent.State) {
 		if v.Attempt > 1 {
 			clear(p.speaking)
 			p.asked = nil
+			p.next = max(p.next, v.FrameBase) // a dead worker may have delivered numbers up to here (decisions 2)
 		}
 	case agent.RunFinish:
 		p.finish(v, state)

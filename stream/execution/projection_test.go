@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,28 @@ func TestChunks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Decisions 2: what a dead worker told and never stored has numbers that are not given again, so
+// that a client that goes on behind them misses nothing.
+func TestChunksOfARecoveredRunBeginBehindTheReservedNumbers(t *testing.T) {
+	t.Parallel()
+	said := func(id, s string) []agent.Event {
+		return []agent.Event{
+			{Kind: agent.MessageStarted, Payload: agent.MessageStart{ID: id, Type: message.AI, Streamed: true}},
+			{Kind: agent.BlockDelta, Payload: agent.Delta{ID: id, Type: "text", Text: s}},
+		}
+	}
+	begun := append([]agent.Event{{Kind: agent.RunStarted, Payload: agent.RunStart{Attempt: 1}}}, said("a", "one")...)
+	again := append([]agent.Event{{Kind: agent.RunStarted, Payload: agent.RunStart{Attempt: 2, FrameBase: 1000}}}, said("b", "two")...)
+	for _, after := range []int64{0, 1, 7} { // told by the dead worker
+		list, ids := play(t, after, append(slices.Clone(begun), again...)...)
+		require.Len(t, list, 1)
+		require.Equal(t, "two", list[0].Content)
+		require.Equal(t, execution.ID("run-2", 1000), ids[0])
+	}
+	_, ids := play(t, -1, again...)
+	require.Equal(t, []string{execution.ID("run-2", 1000)}, ids, "although its beginning is lost")
 }
 
 func TestChunkIDs(t *testing.T) {
