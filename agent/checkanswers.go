@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // checkAnswers finds out which questions a command answers and checks the answers.
@@ -16,6 +18,9 @@ func checkAnswers(req ResumeRequest) ([]Answer, error) {
 			return nil, &ResumeError{Code: EmptyCommand, Pending: req.Pending, Message: "Received empty Command input"}
 		}
 		return nil, nil
+	}
+	if at, twice := exactjson.Repeated(cmd.Resume); twice && !req.Trusted {
+		return nil, repeatedIn(cmd.Resume, at, req.Pending)
 	}
 	given, order, err := addressed(cmd.Resume, req.Pending)
 	if err != nil {
@@ -44,6 +49,35 @@ func checkAnswers(req ResumeRequest) ([]Answer, error) {
 		}
 	}
 	return answers, nil
+}
+
+// RepeatedKey refuses an answer in which a key stands twice in one object, at a JSON pointer: a reviewer's tool may have
+// shown one of the values, and the log, or the agent, have taken the other.
+func RepeatedKey(at string, pending []InterruptInfo) *ResumeError {
+	key := strings.NewReplacer("~1", "/", "~0", "~").Replace(at[strings.LastIndexByte(at, '/')+1:])
+	text := fmt.Sprintf("the key %q stands twice in one object", key)
+	return &ResumeError{
+		Code: InvalidAnswer, Pending: pending, Issues: []Issue{{Path: at, Message: text}},
+		Message: fmt.Sprintf("The answer can be read in two ways: at %s %s", at, text),
+	}
+}
+
+// repeatedIn is RepeatedKey of a resume, with the question that the answer is for, as far as there is one.
+func repeatedIn(resume json.RawMessage, at string, pending []InterruptInfo) *ResumeError {
+	e := RepeatedKey(at, pending)
+	id := ""
+	if _, byID := resumeMap(resume); byID {
+		id, at, _ = strings.Cut(strings.TrimPrefix(at, "/"), "/")
+		if at != "" {
+			at = "/" + at
+		}
+	} else if len(pending) == 1 {
+		id = pending[0].ID
+	}
+	if id != "" {
+		e.IDs, e.Issues[0].InterruptID, e.Issues[0].Path = []string{id}, id, at
+	}
+	return e
 }
 
 // mostFaults bounds those that a message names; all are in Issues.

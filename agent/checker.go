@@ -28,7 +28,7 @@ func (noLoader) Load(url string) (any, error) {
 type Checker struct{ schema *jsonschema.Schema }
 
 // NewChecker compiles a JSON Schema (draft 2020-12 unless it says otherwise)
-// that refers to no other document.
+// that refers to no other document. Beside the keywords of the draft there is EqualKeyword.
 func NewChecker(raw json.RawMessage) (*Checker, error) {
 	const name = "schema:///response" // no file: error texts reach clients
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
@@ -38,6 +38,8 @@ func NewChecker(raw json.RawMessage) (*Checker, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
+	c.RegisterVocabulary(equalVocabulary())
+	c.AssertVocabs()
 	if err := c.AddResource(name, doc); err != nil {
 		return nil, err
 	}

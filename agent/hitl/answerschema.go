@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+
+	"github.com/parley-dev/parley/agent"
 )
 
 // object is a JSON Schema, or a part of one.
@@ -110,7 +112,7 @@ func (s *schemas) item(c reviewed) object {
 	}}
 	when(Edit,
 		object{"if": object{"not": object{"required": []string{other}}}, "then": object{"required": []string{own}}},
-		object{"properties": object{own: action, other: action}})
+		object{"properties": object{own: action, other: action}, agent.EqualKeyword: []string{own, other}})
 	when(Reject, object{"properties": object{"message": object{"type": []string{"string", "null"}}}})
 	when(Respond, object{"properties": object{"message": object{"type": "string", "minLength": 1}}, "required": []string{"message"}})
 	properties := object{"type": object{"enum": c.Decisions}}
