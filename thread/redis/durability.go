@@ -88,7 +88,7 @@ func (s *Store) confirmed(ctx context.Context, name string, keys []string, args 
 		var run *rds.Cmd
 		var wait rds.Cmder
 		_, _ = node.Pipelined(ctx, func(p rds.Pipeliner) error { // each command has its own error
-			run = p.EvalSha(ctx, scripts[name].Hash(), keys, args...)
+			run = p.EvalSha(ctx, scripts()[name].Hash(), keys, args...)
 			wait = s.confirm.add(ctx, p)
 			return nil
 		})
@@ -99,7 +99,7 @@ func (s *Store) confirmed(ctx context.Context, name string, keys []string, args 
 			r.unconfirmed = s.confirm.check(wait)
 			return r
 		case rds.HasErrorPrefix(failed, "NOSCRIPT") && try < 3:
-			err = node.ScriptLoad(ctx, scripts[name].source).Err()
+			err = node.ScriptLoad(ctx, scripts()[name].source).Err()
 		case (rds.HasErrorPrefix(failed, "MOVED") || rds.HasErrorPrefix(failed, "ASK")) && try < 3:
 			s.client.(*rds.ClusterClient).ReloadState(ctx)
 			err = nil

@@ -1,13 +1,10 @@
 package redis
 
-import (
-	"context"
-	"strings"
-)
+import "context"
 
 // ScriptName names the script with that hash; "" for none.
 func ScriptName(hash string) string {
-	for name, s := range scripts {
+	for name, s := range scripts() {
 		if s.Hash() == hash {
 			return name
 		}
@@ -37,11 +34,11 @@ func (s *Store) AuditAll(ctx context.Context) error {
 
 // LuaSHA256 is a script that hashes its arguments.
 func LuaSHA256() string {
-	var b strings.Builder
-	if err := include(&b, "scripts/lib/sha256.lua", map[string]bool{}); err != nil {
+	chunks, err := library{}.script("scripts/lib/sha256.lua", map[string]bool{})
+	if err != nil {
 		panic(err)
 	}
-	return b.String() + "\nlocal out = {}\nfor i, text in ipairs(ARGV) do out[i] = sha256(text) end\nreturn out"
+	return text(chunks) + "\nlocal out = {}\nfor i, text in ipairs(ARGV) do out[i] = sha256(text) end\nreturn out"
 }
 
 // PartKeys are the keys of the shard of a thread that hold its entries and parts.

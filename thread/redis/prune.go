@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,38 +14,48 @@ var (
 
 // chunk is a function of a script, or (name "") what lies between two.
 type chunk struct {
-	name  string
-	lines []string
+	name   string
+	source string
+	words  []string // its identifiers
 }
 
-// prune leaves out the functions that a script doesn't need: each time it runs, Lua makes
-// all that there are, which takes longer than many a transition. Functions begin and end at
-// the start of a line; one that doesn't end is an error, or it would take others with it.
-func prune(source string) (string, error) {
-	var chunks []*chunk
-	open := &chunk{}
+// chunksOf takes a script apart. Functions begin and end at the start of a line; one that
+// doesn't end is an error, or what stands behind it would share its fate.
+func chunksOf(source string) (chunks []*chunk, err error) {
+	open, begin, at := &chunk{}, 0, 0
+	end := func() {
+		open.source = source[begin:at]
+		open.words = identifier.FindAllString(open.source, -1)
+		slices.Sort(open.words)
+		open.words = slices.Compact(open.words)
+		chunks, open, begin = append(chunks, open), &chunk{}, at
+	}
 	for line := range strings.Lines(source) {
 		head := functionHead.FindStringSubmatch(line)
 		if head != nil {
 			if open.name != "" {
-				return "", fmt.Errorf("function %s has no end at the start of a line", open.name)
+				break
 			}
-			chunks = append(chunks, open)
-			open = &chunk{name: head[1]}
+			end()
+			open.name = head[1]
 		}
-		open.lines = append(open.lines, line)
+		at += len(line)
 		one := head != nil && strings.HasSuffix(strings.TrimSpace(line), " end")
 		if open.name != "" && (one || strings.TrimRight(line, "\n") == "end") {
-			chunks = append(chunks, open)
-			open = &chunk{}
+			end()
 		}
 	}
 	if open.name != "" {
-		return "", fmt.Errorf("function %s has no end at the start of a line", open.name)
+		return nil, fmt.Errorf("function %s has no end at the start of a line", open.name)
 	}
-	chunks = append(chunks, open)
-	used := map[string]bool{}
-	kept := map[*chunk]bool{}
+	end()
+	return chunks, nil
+}
+
+// prune leaves out the functions that a script doesn't need: each time it runs, Lua makes
+// all that there are, which takes longer than many a transition.
+func prune(chunks []*chunk) string {
+	used, kept := map[string]bool{}, map[*chunk]bool{}
 	for again := true; again; {
 		again = false
 		for _, c := range chunks {
@@ -52,21 +63,18 @@ func prune(source string) (string, error) {
 				continue
 			}
 			kept[c], again = true, true
-			for _, line := range c.lines {
-				for _, name := range identifier.FindAllString(line, -1) {
-					used[name] = true
-				}
+			for _, word := range c.words {
+				used[word] = true
 			}
 		}
 	}
+	return text(slices.DeleteFunc(slices.Clone(chunks), func(c *chunk) bool { return !kept[c] }))
+}
+
+func text(chunks []*chunk) string {
 	var b strings.Builder
 	for _, c := range chunks {
-		if !kept[c] {
-			continue
-		}
-		for _, line := range c.lines {
-			b.WriteString(line)
-		}
+		b.WriteString(c.source)
 	}
-	return b.String(), nil
+	return b.String()
 }

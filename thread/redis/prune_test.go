@@ -9,7 +9,7 @@ import (
 // TestScriptsHaveOnlyWhatTheyNeed: what only an unused function uses goes with it.
 func TestScriptsHaveOnlyWhatTheyNeed(t *testing.T) {
 	t.Parallel()
-	pruned, err := prune(`local x = 1
+	chunks, err := chunksOf(`local x = 1
 local function used(n) return n + x end
 
 local function never(n)
@@ -33,16 +33,16 @@ local function deep()
   return used(1)
 end
 return deep()
-`, pruned)
-	require.NotContains(t, scripts["append"].source, "local function told_run")
-	require.Contains(t, scripts["admit"].source, "local function told_run")
+`, prune(chunks))
+	require.NotContains(t, scripts()["append"].source, "local function told_run")
+	require.Contains(t, scripts()["admit"].source, "local function told_run")
 }
 
 // TestScriptWhoseFunctionSeemsEndless: what stands behind it would go with it.
 func TestScriptWhoseFunctionSeemsEndless(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"local function f() return 1 end -- one\nreturn f()\n", "local function f() return 1 end -- one\nlocal function g()\nend\nreturn f()\n"} {
-		_, err := prune(source)
+		_, err := chunksOf(source)
 		require.ErrorContains(t, err, "function f has no end")
 	}
 }

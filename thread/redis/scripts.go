@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	rds "github.com/redis/go-redis/v9"
 )
@@ -24,65 +25,88 @@ type script struct {
 	source string
 }
 
-// scripts are the transitions and the reads that have to see one state, by name.
-var scripts = mustLoadScripts()
-
-func mustLoadScripts() map[string]script {
+// scripts are the transitions and the reads that have to see one state, by name. They
+// are made when a store is opened first: a server without Redis needs none.
+var scripts = sync.OnceValue(func() map[string]script {
 	all, err := loadScripts()
 	if err != nil { // the files are part of the program
 		panic(err)
 	}
 	return all
-}
+})
 
 func loadScripts() (map[string]script, error) {
 	files, err := fs.Glob(sources, "scripts/*.lua")
 	if err != nil {
 		return nil, err
 	}
+	read := library{}
 	all := make(map[string]script, len(files))
 	for _, file := range files {
-		var b strings.Builder
-		if err := include(&b, file, map[string]bool{}); err != nil {
+		chunks, err := read.script(file, map[string]bool{})
+		if err != nil {
 			return nil, err
 		}
-		source, err := prune(b.String())
-		if err != nil {
-			return nil, fmt.Errorf("redis: script %s: %w", file, err)
-		}
+		source := prune(chunks)
 		all[strings.TrimSuffix(path.Base(file), ".lua")] = script{Script: rds.NewScript(source), source: source}
 	}
 	return all, nil
 }
 
-// include writes a file behind the parts that it uses. Comments stay out.
-func include(b *strings.Builder, file string, seen map[string]bool) error {
-	source, err := sources.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("redis: script %s: %w", file, err)
+// library keeps what the files of the scripts consist of: parts are in many of them.
+type library map[string]file
+
+// file is the chunks of a file, behind the parts that it uses.
+type file struct {
+	uses   []string
+	chunks []*chunk
+}
+
+// script lists the chunks of a file behind those of the parts that it uses and that seen hasn't.
+func (l library) script(name string, seen map[string]bool) (chunks []*chunk, err error) {
+	f, ok := l[name]
+	if !ok {
+		if f, err = readScript(name); err != nil {
+			return nil, fmt.Errorf("redis: script %s: %w", name, err)
+		}
+		l[name] = f
 	}
-	for line := range strings.Lines(string(source)) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), use); ok {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			if err := include(b, "scripts/lib/"+name+".lua", seen); err != nil {
-				return err
-			}
+	for _, part := range f.uses {
+		if seen[part] {
 			continue
 		}
-		if !strings.HasPrefix(line, "--") {
+		seen[part] = true
+		more, err := l.script("scripts/lib/"+part+".lua", seen)
+		if err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, more...)
+	}
+	return append(chunks, f.chunks...), nil
+}
+
+// readScript reads a file. Comments stay out.
+func readScript(name string) (f file, err error) {
+	source, err := sources.ReadFile(name)
+	if err != nil {
+		return f, err
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(source)) {
+		if part, ok := strings.CutPrefix(strings.TrimSpace(line), use); ok {
+			f.uses = append(f.uses, part)
+		} else if !strings.HasPrefix(line, "--") {
 			b.WriteString(line)
 		}
 	}
-	return nil
+	f.chunks, err = chunksOf(b.String())
+	return f, err
 }
 
 // loadAll brings the scripts to the server, so that the first calls find them.
 func (s *Store) loadAll(ctx context.Context) error {
 	load := func(p rds.Pipeliner) error {
-		for _, script := range scripts {
+		for _, script := range scripts() {
 			p.ScriptLoad(ctx, script.source)
 		}
 		return nil
@@ -99,7 +123,7 @@ func (s *Store) loadAll(ctx context.Context) error {
 
 // eval runs a script; one that the server has forgotten is sent again.
 func (s *Store) eval(ctx context.Context, name string, keys []string, args ...any) reply {
-	value, err := scripts[name].Run(ctx, s.client, keys, args...).Result()
+	value, err := scripts()[name].Run(ctx, s.client, keys, args...).Result()
 	if err != nil {
 		return reply{err: unavailable(fmt.Errorf("redis: %s: %w", name, err))}
 	}
@@ -123,7 +147,7 @@ func (s *Store) evalAll(ctx context.Context, calls ...*call) error {
 	cmds := make([]*rds.Cmd, len(calls))
 	_, err := s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
 		for i, c := range calls {
-			cmds[i] = p.EvalSha(ctx, scripts[c.script].Hash(), c.keys, c.args...)
+			cmds[i] = p.EvalSha(ctx, scripts()[c.script].Hash(), c.keys, c.args...)
 		}
 		return nil
 	})
