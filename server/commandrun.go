@@ -50,6 +50,9 @@ func (s *Server) runStart(c echo.Context, threadID string, cmd commandRequest) (
 	} else if waits, err := s.waiting(c, threadID); err != nil {
 		return nil, err
 	} else if waits {
+		if err := cmd.body.unambiguous(); err != nil {
+			return nil, err
+		}
 		return s.answerByStart(c, threadID, r)
 	}
 	return s.begin(c, threadID, r)
@@ -72,6 +75,9 @@ func (s *Server) answerByStart(c echo.Context, threadID string, r thread.StartRu
 
 // inputRespond is input.respond: answers by interrupt id, with update and goto in the same superstep.
 func (s *Server) inputRespond(c echo.Context, threadID string, cmd commandRequest) (any, error) {
+	if err := cmd.body.unambiguous(); err != nil {
+		return nil, err
+	}
 	answers, err := answersOf(cmd.Params)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ type commandRequest struct {
 	ID     int64
 	Method string
 	Params *fields
+	body   *fields // all of it
 }
 
 // commandReply answers a command.
@@ -77,7 +78,7 @@ func (s *Server) postCommand(c echo.Context) error {
 // commandOf reads a command; an id and a method are required.
 func commandOf(f *fields) (commandRequest, error) {
 	f.require("id", "method")
-	cmd := commandRequest{ID: int64(f.integer("id", 0, 0, 1<<53)), Method: f.str("method")}
+	cmd := commandRequest{ID: int64(f.integer("id", 0, 0, 1<<53)), Method: f.str("method"), body: f}
 	params := f.object("params")
 	if params == nil {
 		params = json.RawMessage("{}")

@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/parley-dev/parley/agent"
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // fields reads the fields of a JSON object one by one. A null field counts as
@@ -14,17 +17,26 @@ import (
 // collected and named by its path, so that one reply tells all faults.
 type fields struct {
 	values map[string]json.RawMessage
+	whole  json.RawMessage // the object as it came
 	path   []any
 	issues []issue
 }
 
 // newFields reads an object; ok is false when raw is none.
 func newFields(raw json.RawMessage, path ...any) (f *fields, ok bool) {
-	f = &fields{path: path}
+	f = &fields{whole: raw, path: path}
 	if kindOf(raw) != "object" || json.Unmarshal(raw, &f.values) != nil {
 		return nil, false
 	}
 	return f, true
+}
+
+// unambiguous refuses an object that answers a review, or may do so, and has a key twice, anywhere.
+func (f *fields) unambiguous() error {
+	if at, twice := exactjson.Repeated(f.whole); twice {
+		return agent.RepeatedKey(at, nil)
+	}
+	return nil
 }
 
 // err returns what was found wrong so far; nil for nothing.

@@ -37,6 +37,9 @@ func (s *Server) callResume(c *mcpCall) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.unambiguous(); err != nil {
+		return nil, err
+	}
 	f.require("thread_id")
 	threadID, interruptID, decision := f.uuid("thread_id"), f.str("interrupt_id"), f.enum("decision", "", "", "approve", "reject")
 	answer, reason := f.raw("answer"), f.str("message")

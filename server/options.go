@@ -96,8 +96,14 @@ type Options struct {
 	// WebhookAllow, when set, is asked about the URL of each webhook when its run
 	// or cron is made, and about each redirect; an error refuses it, with its
 	// text. Paths of the server's own routes are always allowed. Default: every
-	// address is, private ones included.
+	// address is, but for what WebhookInside says.
 	WebhookAllow func(url string) error
+	// WebhookInside lists hosts inside that webhooks of clients may go to: names, *.name, addresses, each with a port or
+	// for all, and ranges such as 10.1.0.0/16. All other addresses of this machine, of private networks and of
+	// metadata services are refused, when the run or cron is made as far as its URL tells, and when the
+	// webhook is sent by what its name has led to. Addresses of Announce aren't asked about. Default: none; while nobody has to say
+	// who they are, and only callers on this machine are served, all.
+	WebhookInside []string
 	// Announce says who is told of reviews. Default: nobody.
 	Announce Announce
 

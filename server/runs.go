@@ -33,6 +33,11 @@ func (s *Server) start(c echo.Context, threadID string) (thread.Started, error) 
 	if err != nil {
 		return thread.Started{}, err
 	}
+	if r.Command != nil { // bodies with an input are large, and answer nothing
+		if err := f.unambiguous(); err != nil {
+			return thread.Started{}, err
+		}
+	}
 	return s.admit(c, threadID, r)
 }
 

@@ -105,7 +105,7 @@ func New(o Options) (*Server, error) {
 		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret, WebhookAllow: o.WebhookAllow,
 		MayDecide: auth.DecisionRules{SelfApproval: o.Identity.SelfApproval}.MayDecide,
 	}
-	if err = o.Announce.announce(&serviceOptions); err == nil {
+	if err = errors.Join(o.Announce.announce(&serviceOptions), s.guardWebhooks(&serviceOptions)); err == nil {
 		s.svc, err = thread.NewService(serviceOptions)
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"github.com/parley-dev/parley/agent/exactjson"
 )
 
 // Error is a failure as callers get it. It is an error itself, so that handlers may return one.
@@ -51,6 +53,16 @@ func BadField(code, field, description string) *Error {
 		Status: http.StatusBadRequest, Code: code, Detail: description, Parameters: []any{field},
 		Fields: []Field{{Description: description, Field: field}},
 	}
+}
+
+// Unambiguous refuses a body in which a key stands twice in one object: readers differ in which of the two counts.
+func Unambiguous(raw []byte) error {
+	at, twice := exactjson.Repeated(raw)
+	if !twice {
+		return nil
+	}
+	field := strings.TrimPrefix(at, "/")
+	return BadField(CodeInvalid, field, "The field "+field+" stands twice in the body.")
 }
 
 // NotFound says that something isn't there, or not for the caller to see.

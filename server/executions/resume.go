@@ -21,6 +21,9 @@ const (
 
 // decision reads a decision (spec/executions.md 5).
 func decision(raw json.RawMessage) (d thread.ExecutionDecision, err error) {
+	if err := apierror.Unambiguous(raw); err != nil {
+		return d, err
+	}
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(raw, &keys) == nil {
 		if _, nested := keys[nestedField]; nested {

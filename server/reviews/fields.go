@@ -25,6 +25,9 @@ func (a *API) fields(c echo.Context) (*fields, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := apierror.Unambiguous(raw); err != nil {
+		return nil, err
+	}
 	f := &fields{}
 	if json.Unmarshal(raw, &f.values) != nil || f.values == nil {
 		return nil, apierror.New(http.StatusBadRequest, apierror.CodeInvalid, "The body must be a JSON object.")

@@ -88,6 +88,7 @@ func empty(t *testing.T) *world {
 func (w *world) start(o server.Options, change []func(*server.Options)) {
 	w.t.Helper()
 	o.Agents, o.Logger = w.agents(), slog.New(slog.NewTextHandler(io.Discard, nil))
+	o.WebhookInside = []string{"127.0.0.1"}
 	for _, f := range change {
 		f(&o)
 	}
