@@ -23,6 +23,9 @@ func (s *Server) webApp(next echo.HandlerFunc) echo.HandlerFunc {
 			web.Files(c.Response(), r)
 		case at+"/" == web.Base, at == "/reviews", strings.HasPrefix(at, "/reviews/"), at == "/" && wantsPage(r):
 			web.Page(c.Response(), r)
+		case wantsPage(r) && pageOf(r) != "":
+			c.Response().Header().Set(echo.HeaderVary, echo.HeaderAccept)
+			return c.Redirect(http.StatusFound, pageOf(r))
 		default:
 			return next(c)
 		}
@@ -30,5 +33,27 @@ func (s *Server) webApp(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// wantsPage tells a browser's address bar from programs, which get a hint in plain text.
+// plainPages are the addresses that people type for the app's pages. No route of the API begins so: those of
+// threads, runs, assistants and /docs stay the API's for everybody, browsers too.
+var plainPages = map[string]string{
+	"chat": "/app/chat", "executions": "/app/executions", "audit": "/app/audit", "keys": "/app/access", "access": "/app/access",
+}
+
+// pageOf is the app's address for a plain one, with what stands behind it; "" for all others.
+func pageOf(r *http.Request) string {
+	name, rest, deeper := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	to := plainPages[name]
+	if to == "" {
+		return ""
+	}
+	if deeper && rest != "" {
+		to += "/" + rest
+	}
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	return to
+}
+
+// wantsPage tells a browser's address bar from programs: those that want anything get what the API has there.
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }

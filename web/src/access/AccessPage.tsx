@@ -10,6 +10,7 @@ import { Panel } from "../ui/Panel";
 import table from "../ui/Table.module.css";
 import { Ago, Moment } from "../ui/Time";
 import { useWords } from "../words/words";
+import css from "./AccessPage.module.css";
 import { CreateKey } from "./CreateKey";
 import { useKeys, useRevokeKey, type Key } from "./keys";
 
@@ -48,7 +49,7 @@ function Row({ item }: { item: Key }) {
         <strong>{item.name || item.id}</strong> {over ? <Badge kind="bad">{over}</Badge> : null} {item.agent ? <Badge>{w.program}</Badge> : null}
         <br /><small>{[item.principal === item.name ? "" : item.principal, item.workspace_id ? `${w.workspace}: ${item.workspace_id}` : ""].filter(Boolean).join(" · ")}</small>
       </td>
-      <td>{item.roles.map((role) => <Badge key={role} kind="accent">{role}</Badge>)}</td>
+      <td><span className={css.badges}>{item.roles.map((role) => <Badge key={role} kind="accent">{role}</Badge>)}</span></td>
       <td className={table.tight}><Ago at={item.created_at} /></td>
       <td className={table.tight}>{item.expires_at ? <Moment at={item.expires_at} /> : words.approval.none}</td>
       <td>

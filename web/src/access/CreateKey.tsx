@@ -1,38 +1,49 @@
 import { useState, type FormEvent } from "react";
+import { useProject, useSession } from "../session/session";
+import { Badge } from "../ui/Badge";
 import { Button } from "../ui/Button";
-import { Choice } from "../ui/Choice";
 import { CopyButton } from "../ui/CopyButton";
 import { TextField } from "../ui/Field";
 import { Notice } from "../ui/Notice";
 import { Panel } from "../ui/Panel";
 import { useWords } from "../words/words";
 import css from "./CreateKey.module.css";
+import { endOf, ExpiryField, type Expiry } from "./ExpiryField";
 import { useCreateKey } from "./keys";
+import { RoleFields } from "./RoleFields";
+import { nameable, roleNames, type ChosenRoles } from "./roles";
 
-const roleNames = ["viewer", "operator", "reviewer", "owner"] as const;
-type Role = (typeof roleNames)[number];
+const noRoles: ChosenRoles = { viewer: false, operator: false, reviewer: false, owner: false, scopes: [] };
 
 /** Makes a key, and shows it this once. */
 export function CreateKey({ close }: { close(): void }) {
   const words = useWords();
   const w = words.access;
+  const project = useProject();
+  const own = useSession().data?.workspace_id; // an owner who is bound to a workspace makes keys for it alone
   const create = useCreateKey();
   const [name, setName] = useState("");
-  const [roles, setRoles] = useState<ReadonlySet<Role>>(new Set());
-  const [bound, setBound] = useState("");
+  const [roles, setRoles] = useState(noRoles);
   const [program, setProgram] = useState(false);
-  const [workspace, setWorkspace] = useState("");
-  const [days, setDays] = useState("");
+  const [workspace, setWorkspace] = useState(own ?? "");
+  const [expiry, setExpiry] = useState<Expiry>({ kind: "never" });
   const [tried, setTried] = useState(false);
+
+  const named = roleNames(roles);
+  const end = endOf(expiry, Date.now());
+  const bad = {
+    name: name.trim() === "" ? words.form.missing : undefined,
+    roles: named.length === 0 ? w.noRole : roles.reviewer && !roles.owner && !roles.scopes.every(nameable) ? w.badScope : undefined,
+    expiry: end === undefined ? w.badDate : undefined,
+  };
 
   function submit(event: FormEvent) {
     event.preventDefault();
     setTried(true);
-    if (roles.size === 0) return;
-    const named = [...roles].map((r) => (r === "reviewer" && bound.trim() ? `reviewer:${bound.trim()}` : r));
+    if (bad.name || bad.roles || bad.expiry) return;
     create.mutate({
       name: name.trim(), roles: named, agent: program, ...(workspace.trim() ? { workspace_id: workspace.trim() } : {}),
-      ...(days ? { expires_at: new Date(Date.now() + Number(days) * 86_400_000).toISOString() } : {}),
+      ...(end ? { expires_at: end.toISOString() } : {}),
     });
   }
   if (create.data?.key) {
@@ -44,32 +55,22 @@ export function CreateKey({ close }: { close(): void }) {
       </Panel>
     );
   }
-  const toggle = (role: Role) => {
-    const next = new Set(roles);
-    if (!next.delete(role)) next.add(role);
-    setRoles(next);
-  };
   return (
     <Panel open onOpenChange={close} title={w.create}>
       <form className={css.form} onSubmit={submit} noValidate>
-        <TextField label={w.name} value={name} onChange={setName} maxLength={100} />
-        <fieldset className={css.roles}>
-          <legend>{w.roles}</legend>
-          {roleNames.map((role) => (
-            <label key={role} className={css.role}>
-              <input type="checkbox" checked={roles.has(role)} onChange={() => toggle(role)} />
-              <span><strong>{role}</strong><br /><small>{w.explain[role]}</small></span>
-            </label>
-          ))}
-          {tried && roles.size === 0 ? <p className={css.error} role="alert">{w.noRole}</p> : null}
-        </fieldset>
-        {roles.has("reviewer") ? <TextField label={w.bound} help={w.boundHelp} value={bound} onChange={setBound} /> : null}
+        <TextField label={w.name} help={w.nameHelp} value={name} onChange={setName} maxLength={100} error={tried ? bad.name : undefined} />
+        <RoleFields chosen={roles} error={tried ? bad.roles : undefined} onChange={setRoles} />
         <label className={css.role}>
           <input type="checkbox" checked={program} onChange={(e) => setProgram(e.target.checked)} />
           <span><strong>{w.program}</strong><br /><small>{w.programHelp}</small></span>
         </label>
-        <Choice label={w.expires} value={days} onChange={setDays} options={Object.entries(w.expiries).toSorted(([a], [b]) => Number(a) - Number(b))} />
-        <TextField label={w.workspace} help={w.workspaceHelp} value={workspace} onChange={setWorkspace} />
+        {program && roles.reviewer ? <Notice kind="wait">{w.programReviewer}</Notice> : null}
+        <div className={css.pair}>
+          <TextField label={w.project} help={w.projectHelp} value={project} onChange={() => {}} readOnly />
+          <TextField label={w.workspace} help={own ? w.workspaceOwn : w.workspaceHelp} placeholder={w.allWorkspaces} value={workspace} onChange={setWorkspace} readOnly={own !== undefined} />
+        </div>
+        <ExpiryField value={expiry} error={tried ? bad.expiry : undefined} onChange={setExpiry} />
+        {named.length > 0 ? <p className={css.result}>{w.result} {named.map((role) => <Badge key={role} kind="accent">{role}</Badge>)}</p> : null}
         {create.error ? <Notice kind="bad" alert>{create.error.message}</Notice> : null}
         <div><Button kind="primary" type="submit" disabled={create.isPending}>{w.create}</Button></div>
       </form>

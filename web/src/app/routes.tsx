@@ -91,7 +91,24 @@ const access = createRoute({
   component: lazyRouteComponent(() => import("../access/AccessPage"), "AccessPage"),
 });
 
-const routeTree = root.addChildren([home, chat, reviews, review, executions, execution, audit, access]);
+// Addresses that people guess from those of other pages.
+const keysAlias = createRoute({
+  getParentRoute: () => root,
+  path: "/app/keys",
+  beforeLoad: () => {
+    throw redirect({ to: "/app/access", replace: true });
+  },
+});
+
+const reviewsAlias = createRoute({
+  getParentRoute: () => root,
+  path: "/app/reviews/{-$reviewId}",
+  beforeLoad: ({ params: { reviewId } }) => {
+    throw reviewId ? redirect({ to: "/reviews/$reviewId", params: { reviewId }, replace: true }) : redirect({ to: "/reviews", search: {}, replace: true });
+  },
+});
+
+const routeTree = root.addChildren([home, chat, reviews, review, executions, execution, audit, access, keysAlias, reviewsAlias]);
 
 export const router = createRouter({ routeTree, defaultPreload: "intent", scrollRestoration: false });
 

@@ -61,6 +61,9 @@ export function readQuestion(value: unknown, responseSchema?: Schema): Question 
   return { kind: "plain", value: value as Json };
 }
 
+/** The names of the calls that a question is about, in their order; none of other questions. */
+export const callNames = (question: Question): string[] => (question.kind === "actions" ? question.actions.map((a) => a.name) : []);
+
 function batch(requests: Json[], value: JsonObject, responseSchema?: Schema): Question {
   const configs = (value["reviewConfigs"] ?? value["review_configs"] ?? []) as Json[];
   const config = (name: string, i: number): JsonObject => {

@@ -13,6 +13,7 @@ import table from "../ui/Table.module.css";
 import { useWords } from "../words/words";
 import { useAudit, useExportLink, useVerify } from "./audit";
 import { EntryRow } from "./EntryRow";
+import { Found } from "./Found";
 import { Verified } from "./Verified";
 
 const route = getRouteApi("/app/audit");
@@ -27,7 +28,8 @@ export function AuditPage() {
   const verify = useVerify();
   const link = useExportLink(filter);
   const entries = audit.data?.pages.flatMap((p) => p.entries) ?? [];
-  const set = (change: AuditSearch) => void navigate({ to: "/app/audit", search: { ...filter, ...change }, replace: true });
+  const show = (next: AuditSearch) => void navigate({ to: "/app/audit", search: next, replace: true });
+  const set = (change: AuditSearch) => show({ ...filter, ...change });
   const exportLink = (format: "jsonl" | "csv", text: string) => (
     <a className={`${button.button} ${button.plain}`} href={link(format)} download><Download size={15} aria-hidden /> {text}</a>
   );
@@ -45,14 +47,15 @@ export function AuditPage() {
       }>
       <Verified verify={verify} />
       {audit.error ? <Notice kind="bad" alert>{audit.error.message}</Notice> : null}
-      {audit.isSuccess && entries.length === 0 ? <Empty icon={<ScrollText size={40} strokeWidth={1.3} aria-hidden />} title={Object.values(filter).some(Boolean) ? w.noneFound : w.empty} /> : null}
+      {audit.isSuccess ? <Found filter={filter} count={entries.length} more={audit.hasNextPage} onChange={show} /> : null}
+      {audit.isSuccess && entries.length === 0 && !audit.hasNextPage ? <Empty icon={<ScrollText size={40} strokeWidth={1.3} aria-hidden />} title={Object.values(filter).some(Boolean) ? w.noneFound : w.empty} /> : null}
       {entries.length > 0 ? (
         <table className={table.table}>
           <thead><tr><th>#</th><th>{w.when}</th><th>{w.action}</th><th>{w.who}</th><th>{w.subject}</th><th><span hidden>{w.details}</span></th></tr></thead>
           <tbody>{entries.map((entry) => <EntryRow key={entry.seq} entry={entry} />)}</tbody>
         </table>
       ) : null}
-      {audit.hasNextPage ? <div><Button onClick={() => void audit.fetchNextPage()}>{words.app.more}</Button></div> : null}
+      {audit.hasNextPage ? <div><Button disabled={audit.isFetchingNextPage} onClick={() => void audit.fetchNextPage()}>{audit.isFetchingNextPage ? words.app.loading : words.app.more}</Button></div> : null}
     </Page>
   );
 }

@@ -1,5 +1,5 @@
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { verdicts } from "../approval/verdicts";
 import { Json } from "../json/Json";
 import { Badge, type BadgeKind } from "../ui/Badge";
 import { Button } from "../ui/Button";
@@ -7,7 +7,10 @@ import { Panel } from "../ui/Panel";
 import table from "../ui/Table.module.css";
 import { Moment } from "../ui/Time";
 import { useWords } from "../words/words";
+import { About } from "./About";
+import { toolsOf } from "./subject";
 import type { Entry } from "./audit";
+import css from "./AuditPage.module.css";
 
 const kinds: Record<string, BadgeKind> = {
   "review.requested": "wait", "review.decided": "good", "review.expired": "bad", "review.refused": "bad", "tool.executed": "accent", "key.revoked": "bad", "review.expiring": "wait",
@@ -25,14 +28,15 @@ export function EntryRow({ entry }: { entry: Entry }) {
       <td className={table.tight}><Moment at={entry.at} precise /></td>
       <td>
         <Badge kind={kinds[entry.action] ?? "plain"}>{names[entry.action] ?? entry.action}</Badge>
-        {entry.decision ? <><br /><small>{entry.decision}</small></> : null}
+        {entry.decision ? (
+          <ul className={css.verdicts}>
+            {verdicts(entry.decision, toolsOf(entry), words).map(({ name, text }, i) => <li key={i}><small>{name === undefined ? text : <><code>{name}</code>: {text}</>}</small></li>)}
+          </ul>
+        ) : null}
       </td>
       <td>{entry.principal ?? (body.actor?.kind === "anonymous" ? words.session.anonymous : body.actor?.kind === "agent" ? entry.agent : w.system)}</td>
       <td className={table.grow}>
-        {[entry.agent?.replaceAll("_", " "), body.tool].filter(Boolean).join(" · ")}
-        {entry.review_id ? <> <Link to="/reviews/$reviewId" params={{ reviewId: entry.review_id }}>{words.executions.openReview}</Link></> : null}
-        {body.notes ? <><br /><small>“{body.notes}”</small></> : null}
-        {body.cause ? <><br /><small>{body.cause}</small></> : null}
+        <About entry={entry} />
       </td>
       <td>
         <Button small onClick={() => setOpen(true)}>{w.details}</Button>

@@ -2,6 +2,7 @@
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { request } from "../api/request";
 import type { AuditSearch } from "../app/routes";
+import type { Json } from "../schemaform/schema";
 import { useProject } from "../session/session";
 
 export interface Entry {
@@ -16,7 +17,16 @@ export interface Entry {
   decision: string | null;
   hash: string;
   seal: string;
-  body: { actor?: { kind?: string; roles?: string[]; via?: string }; tool?: string; notes?: string; cause?: string } & Record<string, unknown>;
+  body: {
+    actor?: { kind?: string; roles?: string[]; via?: string };
+    tool?: string;
+    /** All tools of a review of several. */
+    tools?: string[];
+    /** The question as it was asked; only where it was asked, and decided. */
+    shown?: Json;
+    notes?: string;
+    cause?: string;
+  } & Record<string, unknown>;
 }
 
 export interface Verification {

@@ -9,7 +9,7 @@ const samples: Record<string, string[]> = {
   human_in_the_loop: ["Delete record A-17 and transfer 250 EUR to Grace", "Ask me: Which colour do you want?"],
   human_in_the_loop_per_call: ["Delete record A-17 and transfer 250 EUR to Grace"],
   hitl_interrupt_forms: ["Refund order 4711, 240 EUR", "Book a flight from Berlin to Lisbon on 2026-12-24", "Publish: We open at nine"],
-  echo: ["**Hello**, can you hear me?"],
+  echo: ["Hello, can you hear me?"],
 };
 
 /** The start of a conversation. */

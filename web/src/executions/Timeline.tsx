@@ -1,4 +1,6 @@
 import { Link } from "@tanstack/react-router";
+import { callNames, readQuestion } from "../approval/question";
+import { verdictLine } from "../approval/verdicts";
 import type { Review } from "../reviews/reviews";
 import { Badge } from "../ui/Badge";
 import { duration, exactDuration } from "../ui/Time";
@@ -59,7 +61,7 @@ function What({ event, execution }: { event: TimelineEvent; execution: Execution
     case "decided": {
       const { status, decided } = event.review;
       if (status !== "decided" || !decided) return <p className={css.what}><strong>{status === "expired" ? w.expired : w.superseded}</strong></p>;
-      return <p className={css.what}><strong>{w.decidedAt(decided.by ?? words.reviews.unnamed, decided.decision?.replaceAll(",", ", ") ?? words.approval.answered)}</strong></p>;
+      return <p className={css.what}><strong>{w.decidedAt(decided.by ?? words.reviews.unnamed, verdictLine(decided.decision, callNames(readQuestion(event.review.payload)), words))}</strong></p>;
     }
     case "ended":
       return <p className={css.what}><strong>{execution.status === "completed" ? w.completed : w.failed}</strong></p>;

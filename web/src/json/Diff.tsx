@@ -1,11 +1,12 @@
-// Two JSON values, line by line.
+// Two JSON values, line by line. The order of an object's members is no change.
 import { diffLines } from "diff";
 import { useWords } from "../words/words";
 import css from "./Diff.module.css";
+import { inOrderOf } from "./order";
 
 export function Diff({ before, after }: { before: unknown; after: unknown }) {
   const words = useWords();
-  const parts = diffLines(pretty(before), pretty(after));
+  const parts = diffLines(pretty(before), pretty(inOrderOf(before, after)));
   if (parts.every((p) => !p.added && !p.removed)) return <p className={css.none}>{words.review.noDiff}</p>;
   return (
     <pre className={css.diff} role="group" aria-label={words.review.diff} tabIndex={0}>

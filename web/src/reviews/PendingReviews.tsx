@@ -15,7 +15,7 @@ import { NotifySwitch } from "./NotifySwitch";
 import { ReviewFilters } from "./ReviewFilters";
 import { ReviewRequest } from "./ReviewRequest";
 import { ReviewTable } from "./ReviewTable";
-import { useReviews, type ReviewFilter } from "./reviews";
+import { isOpen, useReviews, type ReviewFilter, type ReviewStatus } from "./reviews";
 import { useListKeys } from "./useListKeys";
 
 const route = getRouteApi("/reviews");
@@ -33,21 +33,27 @@ export function PendingReviews() {
   const shown = list.find((r) => r.review_id === chosen) ?? (wide ? list[0] : undefined);
   const open = (id: string) => void navigate({ to: "/reviews/$reviewId", params: { reviewId: id } });
   const keys = useListKeys(list, shown?.review_id, setChosen, open);
-  const filtered = Object.values(filter).some(Boolean);
+  const { status, ...narrower } = filter;
+  const kind = statusShown(status);
+  const w = words.reviews;
 
   return (
-    <Page wide title={words.reviews.title} actions={<NotifySwitch />}
+    <Page wide title={w.titles[kind]} actions={<NotifySwitch />}
       filters={<ReviewFilters filter={filter} agents={agents} onChange={(next) => void navigate({ to: "/reviews", search: next, replace: true })} />}>
       <div className={css.split} onKeyDown={keys}>
         <div className={css.list}>
           {reviews.error ? <Notice kind="bad" alert>{reviews.error.message}</Notice> : null}
           <Bulk reviews={list.filter((r) => marked.has(r.review_id))} onClear={() => setMarked(new Set())} />
-          {reviews.isSuccess && list.length === 0 ? <Empty icon={<Inbox size={40} strokeWidth={1.3} aria-hidden />} title={filtered ? words.reviews.noneFound : words.reviews.empty} /> : null}
+          {reviews.isSuccess && list.length === 0 ? <Empty icon={<Inbox size={40} strokeWidth={1.3} aria-hidden />} title={Object.values(narrower).some(Boolean) ? w.noneFound : w.empties[kind]} /> : null}
           {list.length > 0 ? <ReviewTable reviews={list} chosen={wide ? shown?.review_id : undefined} marked={marked} onMark={setMarked} onChoose={wide ? setChosen : open} onReach={wide ? setChosen : undefined} /> : null}
-          {list.length > 0 && wide ? <p className={css.keys}>{words.reviews.keys}</p> : null}
+          {list.length > 0 && wide ? <p className={css.keys}>{list.some(isOpen) ? w.keys : w.keysEnded}</p> : null}
         </div>
         {wide && shown ? <div className={css.detail} data-review-detail><ReviewRequest key={shown.review_id} id={shown.review_id} beside /></div> : null}
       </div>
     </Page>
   );
 }
+
+/** What the list is called: an address may have another status, or several. */
+const statusShown = (status: string | undefined): ReviewStatus | "open" =>
+  status === "pending" || status === "claimed" || status === "decided" || status === "expired" || status === "superseded" ? status : "open";

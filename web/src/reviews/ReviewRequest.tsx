@@ -2,7 +2,8 @@
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { ApiError } from "../api/request";
-import { readQuestion } from "../approval/question";
+import { callNames, readQuestion } from "../approval/question";
+import { verdictLine } from "../approval/verdicts";
 import { Waiting } from "../approval/Waiting";
 import { Json } from "../json/Json";
 import { Badge } from "../ui/Badge";
@@ -14,6 +15,7 @@ import { Claim } from "./Claim";
 import { Comments } from "./Comments";
 import { DecisionForm } from "./DecisionForm";
 import { Outcome } from "./Outcome";
+import { Presence } from "./Presence";
 import css from "./ReviewRequest.module.css";
 import { Subject } from "./Subject";
 import { isOpen, useReview } from "./reviews";
@@ -55,6 +57,7 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
         {open && review.on_expiry && review.expires_at ? <span>{w.onExpiry[review.on_expiry]}</span> : null}
         {review.role ? <span>{w.escalated(review.role)}</span> : null}
       </p>
+      {open ? <Presence id={id} /> : null}
       {open ? <Claim review={review} /> : null}
       {review.message ? <section><h3>{w.message}</h3><blockquote className={css.quote}>{review.message}</blockquote></section> : null}
       {review.input && typeof review.input === "object" ? <details className={css.more}><summary>{w.input}</summary><Json value={review.input} label={w.input} /></details> : null}
@@ -62,7 +65,7 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
       {changed ? <Notice kind="wait" alert>{w.changed}</Notice> : null}
       {open && review.may_decide ? <DecisionForm key={review.generation} review={review} question={question} onFaster={(by, decision) => setFaster({ by, decision })} /> : <Subject question={question} />}
       {open && !review.may_decide ? <Notice kind="wait">{w.mayNot}{review.refusal ? `: ${review.refusal}` : ""}</Notice> : null}
-      {faster ? <Notice kind="wait" alert>{w.faster(faster.by ?? words.reviews.unnamed, faster.decision ?? "")}</Notice> : null}
+      {faster ? <Notice kind="wait" alert>{w.faster(faster.by ?? words.reviews.unnamed, verdictLine(faster.decision, callNames(question), words))}</Notice> : null}
       {open ? null : <Outcome review={review} question={question} />}
       <Comments review={review} />
       {beside ? facts : null}

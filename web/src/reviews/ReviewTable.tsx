@@ -36,9 +36,9 @@ export function ReviewTable({ reviews, chosen, marked, onMark, onChoose, onReach
         <tr>
           <th><span hidden>{w.selected(0)}</span></th><th>{w.action}</th><th>{w.agent}</th>
           {has.requester ? <th>{w.requester}</th> : null}
-          <th>{w.age}</th>
+          <th>{reviews.some(isOpen) ? w.age : w.waited}</th>
           {has.deadline ? <th>{w.deadline}</th> : null}
-          {has.state ? <th>{w.assignee}</th> : null}
+          {has.state ? <th>{reviews.some(isOpen) ? w.assignee : w.status}</th> : null}
         </tr>
       </thead>
       <tbody>

@@ -1,7 +1,7 @@
 // Who uses the app, and what they may do.
 import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
-import { ApiError, onSignedOut, request } from "../api/request";
+import { ApiError, request } from "../api/request";
+import { readOptions, renew } from "./provider";
 
 export interface Session {
   /** The identity that the server's audit log shows; "anonymous" where it asks nobody. */
@@ -9,30 +9,40 @@ export interface Session {
   display_name: string;
   kind: string;
   project_id: string;
+  /** The only workspace that the session is for; absent for all of the project's. */
+  workspace_id?: string;
   roles: string[];
   /** What the roles amount to. */
   can: { read: boolean; run: boolean; decide: boolean; own: boolean };
+  /** When it ends; absent for never. */
+  expires_at?: string;
+  /** It can be made to last longer. */
+  renewable?: boolean;
 }
 
 export const sessionPath = "/api/v1/session";
 
 /** The session; null while nobody has signed in to a server that wants it. */
-async function read(): Promise<Session | null> {
+export async function read(): Promise<Session | null> {
   try {
-    return await request<Session>(sessionPath);
+    return await request<Session>(sessionPath, { quiet: true });
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return null;
     throw error;
   }
 }
 
-const key = ["session"];
+export const key = ["session"];
 
-export function useSession() {
-  const queries = useQueryClient();
-  useEffect(() => onSignedOut(() => queries.setQueryData(key, null)), [queries]);
-  return useQuery({ queryKey: key, queryFn: read, staleTime: Infinity });
+/** read, and, where a provider signs people in, renewal: a page is opened again after its session's end. */
+async function begin(): Promise<Session | null> {
+  const session = await read();
+  if (session) return session;
+  const { oidc } = await readOptions();
+  return oidc ? renew(null, read) : null;
 }
+
+export const useSession = () => useQuery({ queryKey: key, queryFn: begin, staleTime: Infinity });
 
 /** The project of the session, whose reviews, executions and audit the pages show. */
 export function useProject(): string {
@@ -42,10 +52,14 @@ export function useProject(): string {
 /** Has the browser keep a key or token as a cookie that no script can read. */
 export const adopt = (credential: string) => request(sessionPath, { method: "POST", body: { credential } });
 
+/** Whether the session ended by itself, and not by who used it. */
+export const endedKey = ["session", "ended"];
+
 /** Forgets what the one before could see. */
 function become(queries: QueryClient, session: Session | null): void {
   queries.removeQueries({ predicate: (query) => query.queryKey[0] !== key[0] });
   queries.setQueryData(key, session);
+  queries.setQueryData(endedKey, false);
 }
 
 export function useSignIn() {
@@ -59,7 +73,8 @@ export function useSignIn() {
 export function useSignOut() {
   const queries = useQueryClient();
   return async () => {
-    await request(sessionPath, { method: "DELETE" });
+    const elsewhere = await request<{ sign_out_url: string } | undefined>(sessionPath, { method: "DELETE" });
+    if (elsewhere) return location.assign(elsewhere.sign_out_url); // the provider has a session, too
     become(queries, null);
   };
 }

@@ -1,1 +1,0 @@
-export{l as SubagentDiscoveryHandle}from"./ChatPage-BItcSr1k.js";

@@ -1,0 +1,1 @@
+export{l as SubagentDiscoveryHandle}from"./ChatPage-BPL49nNB.js";
