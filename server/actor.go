@@ -38,7 +38,7 @@ func (s *Server) actor(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// dialect is the API that a path belongs to: classic, v2, executions, reviews or mcp.
+// dialect is the API that a path belongs to: classic, v2, executions, reviews, audit, keys or mcp.
 func dialect(path string) string {
 	switch {
 	case path == mcpPath:
@@ -47,14 +47,19 @@ func dialect(path string) string {
 		return "v2"
 	case !strings.HasPrefix(path, "/api/v1/"):
 		return "classic"
-	case isReviews(path):
-		return "reviews"
+	}
+	switch part := projectPart(path); part {
+	case "reviews", "keys", "audit":
+		return part
 	}
 	return "executions"
 }
 
-// isReviews reports whether a path is /api/v1/projects/{project}/reviews or below.
-func isReviews(path string) bool {
+// projectPart is what a path below /api/v1/projects/{project} is about; "" for any other.
+func projectPart(path string) string {
 	parts := strings.Split(path, "/")
-	return len(parts) > 5 && parts[5] == "reviews"
+	if len(parts) < 6 {
+		return ""
+	}
+	return parts[5]
 }

@@ -18,6 +18,11 @@ func TestEachDialectHasItsName(t *testing.T) {
 		"/api/v1/projects/p/workspaces/w/invoke":   "executions",
 		"/api/v1/projects/p/reviews/r/decide":      "reviews",
 		"/api/v1/projects/p/sessions/reviews/runs": "executions",
+		"/api/v1/projects/p/sessions/keys/runs":    "executions",
+		"/api/v1/projects/p/keys":                  "keys",
+		"/api/v1/projects/p/keys/k":                "keys",
+		"/api/v1/projects/p/audit":                 "audit",
+		"/api/v1/projects":                         "executions",
 	} {
 		require.Equal(t, want, dialect(path), path)
 	}

@@ -144,6 +144,7 @@ func refusedCommand(err error) *protocolError {
 		own     *protocolError
 		fault   *validationError
 		resume  *agent.ResumeError
+		before  *thread.DecidedBeforeError
 		decided *thread.AlreadyDecidedError
 		late    *thread.ReviewExpiredError
 		command *agent.InvalidCommandError
@@ -164,6 +165,10 @@ func refusedCommand(err error) *protocolError {
 		}}
 	case errors.As(err, &late):
 		return &protocolError{codeNoInterrupt, late.Error(), map[string]any{"interrupt_id": late.InterruptID, "expired_at": timestamp(late.At)}}
+	case errors.As(err, &before):
+		refused, d := refusedResume(before.Refusal), decidedBeforeOf(before.Review)
+		refused.meta["interrupt_id"], refused.meta["by"], refused.meta["at"], refused.meta["decision"] = d.InterruptID, d.By, d.At, d.Decision
+		return refused
 	case errors.As(err, &resume):
 		return refusedResume(resume)
 	case errors.As(err, &waits):

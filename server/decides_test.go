@@ -152,7 +152,16 @@ func TestACronDecidesNothing(t *testing.T) {
 	k := serveKeyed(t, server.Options{})
 	starter, bob := k.holder("acme", "ada", "owner"), k.holder("acme", "bob", "owner")
 	thread, interrupt := asks(starter, "ask")
-	id := bob.post("/threads/"+thread+"/runs/crons", `{"assistant_id":"ask","schedule":"0 0 1 1 *","command":{"resume":"yes"}}`).ok().str("cron_id")
+	const answering = `{"assistant_id":"ask","schedule":"0 0 1 1 *","command":{"resume":"yes"}}`
+	refused := bob.post("/threads/"+thread+"/runs/crons", answering).is(http.StatusUnprocessableEntity)
+	require.Equal(t, "invalid_command", refused.str("error"))
+	require.Contains(t, refused.json()["problems"].([]any)[0], "command.resume")
+	id := bob.post("/threads/"+thread+"/runs/crons", `{"assistant_id":"ask","schedule":"0 0 1 1 *"}`).ok().str("cron_id")
+	bob.patch("/runs/crons/"+id, answering).is(http.StatusUnprocessableEntity)
+	made, err := k.store.GetCron(t.Context(), id)
+	require.NoError(t, err)
+	made.Payload = []byte(`{"command":{"resume":"yes"}}`) // as an earlier version left it
+	require.NoError(t, k.store.PutCron(t.Context(), made))
 	require.NoError(t, k.fire(id, bob))
 	bob.until("it was refused", func() bool {
 		return strings.Contains(bob.get("/api/v1/projects/acme/audit?limit=100").ok().body, "review.refused")

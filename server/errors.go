@@ -124,6 +124,7 @@ func replyOf(err error) reply {
 		refused    *auth.Error
 		missing    *thread.NotFoundError
 		resume     *agent.ResumeError
+		before     *thread.DecidedBeforeError
 		decided    *thread.AlreadyDecidedError
 		late       *thread.ReviewExpiredError
 		claimed    *thread.ClaimedError
@@ -146,6 +147,8 @@ func replyOf(err error) reply {
 		return reply{status: refused.Status, text: refused.Message, header: refused.Header}
 	case errors.As(err, &missing):
 		return reply{status: http.StatusNotFound, text: missingText(missing)}
+	case errors.As(err, &before):
+		return beforeReply(before)
 	case errors.As(err, &resume):
 		return resumeReply(resume)
 	case errors.As(err, &decided):
@@ -230,14 +233,16 @@ func missingText(e *thread.NotFoundError) string {
 	return "Not found"
 }
 
+// pendingReply is the body of a refused resume.
+type pendingReply struct {
+	coded
+	IDs     []string              `json:"interrupt_ids,omitempty"`
+	Pending []agent.InterruptInfo `json:"pending"`
+	Issues  []agent.Issue         `json:"issues,omitempty"`
+}
+
 // resumeReply gives the rows of decisions 8 for a resume that was refused.
 func resumeReply(e *agent.ResumeError) reply {
-	type pending struct {
-		coded
-		IDs     []string              `json:"interrupt_ids,omitempty"`
-		Pending []agent.InterruptInfo `json:"pending"`
-		Issues  []agent.Issue         `json:"issues,omitempty"`
-	}
 	open := e.Pending
 	if open == nil {
 		open = []agent.InterruptInfo{}
@@ -249,7 +254,36 @@ func resumeReply(e *agent.ResumeError) reply {
 	case agent.InvalidAnswer:
 		status = http.StatusUnprocessableEntity
 	}
-	return reply{status: status, json: pending{coded{e.Code, e.Message}, e.IDs, open, e.Issues}}
+	return reply{status: status, json: pendingReply{coded{e.Code, e.Message}, e.IDs, open, e.Issues}}
+}
+
+// decidedBefore tells, in the words of decidedReply, how the last question ended.
+type decidedBefore struct {
+	InterruptID string          `json:"interrupt_id"`
+	By          any             `json:"by"`
+	At          string          `json:"at"`
+	Decision    json.RawMessage `json:"decision"`
+	RunID       string          `json:"run_id,omitempty"`
+}
+
+func decidedBeforeOf(r thread.Review) decidedBefore {
+	d := decidedBefore{r.InterruptID, nil, timestamp(r.Decided.At), rawOr(r.Decided.Answer, "null"), r.Decided.RunID}
+	if r.Decided.By != "" {
+		d.By = r.Decided.By
+	}
+	return d
+}
+
+// beforeReply is resumeReply with who decided what instead, and when (D-32).
+func beforeReply(e *thread.DecidedBeforeError) reply {
+	r := resumeReply(e.Refusal)
+	if body, ok := r.json.(pendingReply); ok {
+		r.json = struct {
+			pendingReply
+			decidedBefore
+		}{body, decidedBeforeOf(e.Review)}
+	}
+	return r
 }
 
 // decidedReply tells who decided what, and when (D-32).

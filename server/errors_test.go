@@ -72,6 +72,20 @@ func TestRefusedAnswersHaveCodes(t *testing.T) {
 		body   string
 	}{
 		"nothing pending": {&agent.ResumeError{Code: agent.NothingPending, Message: "m"}, 409, `{"error":"nothing_pending","message":"m","pending":[]}`},
+		"nothing pending, as somebody was faster": { // D-32
+			&thread.DecidedBeforeError{
+				Refusal: &agent.ResumeError{Code: agent.NothingPending, Message: "m"},
+				Review:  thread.Review{InterruptID: "i1", Decided: &thread.Outcome{By: "ann", At: at, Decision: "approve", Answer: json.RawMessage(`{"ok":true}`), RunID: "r"}},
+			}, 409,
+			`{"error":"nothing_pending","message":"m","pending":[],"interrupt_id":"i1","by":"ann","at":"2026-11-30T09:13:58.938Z","decision":{"ok":true},"run_id":"r"}`,
+		},
+		"nothing pending, as the deadline was faster": {
+			&thread.DecidedBeforeError{
+				Refusal: &agent.ResumeError{Code: agent.NothingPending, Message: "m"},
+				Review:  thread.Review{InterruptID: "i1", Decided: &thread.Outcome{At: at}},
+			}, 409,
+			`{"error":"nothing_pending","message":"m","pending":[],"interrupt_id":"i1","by":null,"at":"2026-11-30T09:13:58.938Z","decision":null}`,
+		},
 		"not pending": {
 			&agent.ResumeError{Code: agent.InterruptNotPending, Message: "m", IDs: []string{"i0"}, Pending: pending}, 409,
 			`{"error":"interrupt_not_pending","message":"m","interrupt_ids":["i0"],"pending":[{"id":"i1","value":"q"}]}`,

@@ -63,13 +63,13 @@ func (s *Server) allowItems(c echo.Context, action, key string, ns []string, fil
 	return filter, ns, nil
 }
 
-// unscopedLabels is a stored namespace as the user knows it, without their project's label.
+// unscopedLabels is a stored namespace as the user knows it, without the label of their project or workspace.
 func unscopedLabels(c echo.Context, ns []string) []string {
 	u := knownUser(c)
 	if u.Unruled() {
 		return ns
 	}
-	return thread.UnscopedNamespace(u.Project, ns)
+	return thread.UnscopedNamespace(u.Project, u.Workspace, ns)
 }
 
 // unscoped is a stored item as the user knows it.
@@ -259,7 +259,7 @@ func (s *Server) listNamespaces(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	label := len(unscopedLabels(c, []string{""})) == 0 // the project's, which clients don't see
+	label := len(unscopedLabels(c, []string{""})) == 0 // the project's or workspace's, which clients don't see
 	if label && q.MaxDepth > 0 {
 		q.MaxDepth++
 	}

@@ -47,6 +47,13 @@ func (k *keyed) holder(project, name string, roles ...string) *client {
 	return k.as(bearer(text))
 }
 
+// boundTo is a client with a new owner's key that is bound to a workspace.
+func (k *keyed) boundTo(project, workspace string) *client {
+	k.t.Helper()
+	_, text := k.make(apikeys.Request{Project: project, Workspace: workspace, Name: "bound", Roles: []string{"owner"}})
+	return k.as(bearer(text))
+}
+
 func bearer(text string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + text}
 }

@@ -146,6 +146,25 @@ func TestItemsAreKeptApart(t *testing.T) {
 		c.post("/store/namespaces", `{"prefix":["~other"]}`).is(http.StatusForbidden)
 		c.post("/store/items/search", `{"namespace_prefix":["~other"]}`).is(http.StatusForbidden)
 	}
+	// Keys that are bound to a workspace have its items, and so have its runs; that of the default one shares the project's.
+	for _, p := range []string{"default", "acme"} {
+		for _, w := range []string{"blue", "red"} {
+			c := k.boundTo(p, w)
+			require.Nil(t, says(c, "")["answer"], "nobody else's memories")
+			require.Equal(t, "null", c.get("/store/items?namespace=n.m&key=k").ok().body)
+			require.Empty(t, c.post("/store/items/search", `{"namespace_prefix":[]}`).ok().json()["items"])
+			require.JSONEq(t, `{"namespaces":[]}`, c.post("/store/namespaces", `{}`).ok().body)
+			require.Equal(t, map[string]any{"found": 1.0, "at": []any{"memories"}}, says(c, w)["extra"])
+			c.do(http.MethodPut, "/store/items", `{"namespace":["n"],"key":"k","value":{"of":"`+w+`"}}`).is(http.StatusNoContent)
+			require.Contains(t, c.get("/store/items?namespace=n&key=k").ok().body, `"namespace":["n"]`)
+			require.Contains(t, c.get("/store/items?namespace=memories&key=k").ok().body, `"note":"`+w+`"`)
+			require.JSONEq(t, `{"namespaces":[["memories"],["n"]]}`, c.post("/store/namespaces", `{"max_depth":1}`).ok().body)
+			c.get("/store/items?namespace=~" + p + ".n.m&key=k").is(http.StatusForbidden)
+			c.do(http.MethodDelete, "/store/items", `{"namespace":["n","m"],"key":"k"}`).is(http.StatusNoContent)
+		}
+		require.Contains(t, k.boundTo(p, "default").get("/store/items?namespace=n.m&key=k").ok().body, `"of":"`+p+`"`)
+		require.Len(t, holders[p].post("/store/items/search", `{"namespace_prefix":[]}`).ok().json()["items"], 2, "none of the workspaces'")
+	}
 	holders["acme"].do(http.MethodDelete, "/store/items", `{"namespace":["n","m"],"key":"k"}`).is(http.StatusNoContent)
 	require.Equal(t, "null", holders["acme"].get("/store/items?namespace=n.m&key=k").ok().body)
 	holders["other"].get("/store/items?namespace=n.m&key=k").ok()

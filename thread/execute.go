@@ -12,7 +12,7 @@ import (
 
 // execute carries out a claimed run until it has ended, was given back or is lost.
 func (s *Service) execute(ctx context.Context, run Run, lease Lease) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(agent.WithTraceParent(ctx, run.Kwargs.TraceParent))
 	defer cancel(nil)
 	a := &active{run: run, recorder: newRecorder(s, run, lease), cancel: cancel, headers: s.pool.headers(run.ID)}
 	if !s.pool.add(a) {
@@ -101,7 +101,7 @@ func (s *Service) execution(ctx context.Context, a *active, cfg agent.Config) (a
 		Ephemeral: run.Kwargs.Temporary, ExitOnly: run.Kwargs.Durability == "exit",
 		Reader: reader, Recorder: a.recorder, Items: s.items(run), Clock: s.clock, IDs: newThreadIDs(s.clock, above),
 		Panicked: func(node string, value any, stack []byte) {
-			s.log.Error("a node panicked", "run", run.ID, "thread", run.ThreadID, "node", node, "panic", value, "stack", string(stack))
+			s.log.ErrorContext(ctx, "a node panicked", "run", run.ID, "thread", run.ThreadID, "node", node, "panic", value, "stack", string(stack))
 		},
 	}
 	if exec.CheckpointID == above {
@@ -158,7 +158,7 @@ func (s *Service) settle(ctx context.Context, a *active, lease Lease, outcome *a
 		default:
 			s.cache.forget(run.ThreadID) // it may know what a fail-over took
 			// The lease runs out and the run is claimed again, at most MaxAttempts times.
-			s.log.Error("run stopped without an outcome", "run", run.ID, "thread", run.ThreadID, "err", failure)
+			s.log.ErrorContext(ctx, "run stopped without an outcome", "run", run.ID, "thread", run.ThreadID, "err", failure)
 		}
 		return
 	}
@@ -175,7 +175,7 @@ func (s *Service) settle(ctx context.Context, a *active, lease Lease, outcome *a
 // release gives a run back unfinished.
 func (s *Service) release(ctx context.Context, run Run, lease Lease) {
 	if err := s.store.ReleaseRun(context.WithoutCancel(ctx), lease); err != nil && !errors.Is(err, ErrFenced) {
-		s.log.Warn("give a run back", "run", run.ID, "err", err)
+		s.log.WarnContext(ctx, "give a run back", "run", run.ID, "err", err)
 	}
 }
 

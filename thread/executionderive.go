@@ -80,7 +80,7 @@ func begunBy(first Run) Execution {
 		e.Workspace = DefaultWorkspace
 	}
 	var session string
-	if json.Unmarshal(first.Metadata[SessionKey], &session) == nil && SessionThread(e.Project, session) == e.ThreadID {
+	if json.Unmarshal(first.Metadata[SessionKey], &session) == nil && slices.Contains(sessionThreads(e.Project, session), e.ThreadID) {
 		e.SessionID = session
 	}
 	return e

@@ -121,7 +121,15 @@ func (s *Service) gathered(ctx context.Context, f ExecutionFilter, firsts func(c
 
 // sessionFirsts are the first runs of a session's executions.
 func (s *Service) sessionFirsts(ctx context.Context, f ExecutionFilter) ([]Run, error) {
-	runs, err := s.store.ListRuns(ctx, SessionThread(f.Project, f.Session), RunQuery{})
+	id, err := s.SessionThread(ctx, f.Project, f.Session)
+	var none *InvalidInputError
+	if errors.As(err, &none) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	runs, err := s.store.ListRuns(ctx, id, RunQuery{})
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

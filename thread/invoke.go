@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"strconv"
 
 	"github.com/google/uuid"
 )
@@ -22,6 +23,41 @@ func SessionThread(project, session string) string {
 		project = DefaultProject
 	}
 	return uuid.NewSHA1(systemNamespace, []byte(project+"/"+session)).String()
+}
+
+// sessionSpares is how many other ids a session's thread can have.
+const sessionSpares = 2
+
+// sessionThreads are the ids that a session's thread can have, SessionThread's first.
+func sessionThreads(project, session string) []string {
+	ids := []string{SessionThread(project, session)}
+	for n := range sessionSpares {
+		ids = append(ids, SessionThread(project, session+"/"+strconv.Itoa(n+1))) // no session's name
+	}
+	return ids
+}
+
+// SessionThread is the id of the thread that a project's session has, or would begin: that of the function, but
+// another one while that id is another project's, who can find it out and make a thread of that id. Whatever
+// becomes of that thread, the session keeps its own. Errors: *InvalidInputError when all its ids are others'.
+func (s *Service) SessionThread(ctx context.Context, project, session string) (string, error) {
+	project = cmp.Or(project, DefaultProject)
+	free := ""
+	for _, id := range sessionThreads(project, session) {
+		t, err := s.store.GetThread(ctx, id)
+		switch owner, _ := ScopeOf(t.Metadata); {
+		case errors.Is(err, ErrNotFound):
+			free = cmp.Or(free, id)
+		case err != nil:
+			return "", err
+		case owner == project:
+			return id, nil
+		}
+	}
+	if free == "" {
+		return "", &InvalidInputError{Path: []string{SessionKey}, Message: "this session id can't be used, choose another one"}
+	}
+	return free, nil
 }
 
 // Invocation begins an execution.
@@ -48,14 +84,20 @@ func (s *Service) Invoke(ctx context.Context, i Invocation) (e Execution, repeat
 	if i.Workspace == "" {
 		i.Workspace = DefaultWorkspace
 	}
-	if i.Session == "" {
+	known := i.Session != ""
+	if !known {
 		i.Session = newID()
 	}
 	if !sessionName.MatchString(i.Session) {
-		return Execution{}, false, &InvalidInputError{Path: []string{"session_id"}, Message: "a session id has 1 to 128 letters, digits, _ and -"}
+		return Execution{}, false, &InvalidInputError{Path: []string{SessionKey}, Message: "a session id has 1 to 128 letters, digits, _ and -"}
 	}
 	start := i.Run
 	start.ThreadID, start.AssistantID = SessionThread(i.Project, i.Session), i.Agent
+	if known {
+		if start.ThreadID, err = s.SessionThread(ctx, i.Project, i.Session); err != nil {
+			return Execution{}, false, err
+		}
+	}
 	start.Project, start.Workspace = i.Project, i.Workspace
 	start.Input, start.HasInput, start.Command = i.Input, true, nil
 	start.CreateThread, start.OnCompletion, start.keepsPending = true, "keep", true

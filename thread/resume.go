@@ -115,11 +115,11 @@ func superseded(resume json.RawMessage, pending []agent.InterruptInfo) error {
 func (s *Service) refused(ctx context.Context, d *draft, refusal error) (Admitted, error) {
 	var resume *agent.ResumeError
 	ids := resumeIDs(d.command.Resume)
-	if !errors.As(refusal, &resume) || len(ids) == 0 {
+	if !errors.As(refusal, &resume) || resume.Code != agent.InterruptNotPending && resume.Code != agent.NothingPending {
 		return Admitted{}, refusal
 	}
-	if resume.Code != agent.InterruptNotPending && resume.Code != agent.NothingPending {
-		return Admitted{}, refusal
+	if len(ids) == 0 {
+		return Admitted{}, s.decidedBefore(ctx, d.thread.ID, resume)
 	}
 	stored, err := s.store.Answers(ctx, d.thread.ID, ids)
 	if err != nil {
@@ -152,6 +152,24 @@ func (s *Service) refused(ctx context.Context, d *draft, refusal error) (Admitte
 		return Admitted{}, refusal
 	}
 	return Admitted{Run: run, Repeat: true}, nil
+}
+
+// decidedBefore adds to a refusal how the thread's last question ended, where that is known.
+func (s *Service) decidedBefore(ctx context.Context, threadID string, refusal *agent.ResumeError) error {
+	list, err := s.store.ThreadReviews(ctx, threadID)
+	if err != nil {
+		return refusal // which says enough
+	}
+	var last *Review
+	for i := range list {
+		if r := &list[i]; r.Decided != nil && (last == nil || r.Decided.At.After(last.Decided.At)) {
+			last = r
+		}
+	}
+	if last == nil {
+		return refusal
+	}
+	return &DecidedBeforeError{Refusal: refusal, Review: *last}
 }
 
 // plainRepeat finds the inflight run that the same principal started with an
@@ -247,6 +265,9 @@ func (s *Service) openQuestions(ctx context.Context, d *draft, head *agent.Tuple
 			d.run.ExecutionID = asking.ExecutionID
 			d.run.Project, d.run.Workspace = asking.Project, asking.Workspace
 			d.run.Kwargs.SteeredBy = steered(asking.Kwargs.SteeredBy, d)
+			if d.request.TraceParent == "" {
+				d.run.Kwargs.TraceParent = asking.Kwargs.TraceParent
+			}
 		case !errors.Is(err, ErrNotFound): // a removed run has no execution to go on with
 			return nil, err
 		}

@@ -117,7 +117,7 @@ func decisionOf(q shown, answer json.RawMessage) (decision, notes string) {
 	var a givenAnswer
 	if exactjson.Unmarshal(answer, &a) != nil { // exactly as the asking node reads it
 		if q.kind == KindPlain && len(q.allowed) > 0 {
-			if own, ok := agent.AllowedDecision(q.allowed, text(answer)); ok {
+			if own, ok := agent.AllowedDecision(q.allowed, text(answer)); ok && own != "" {
 				return own, ""
 			}
 		}

@@ -78,6 +78,9 @@ func (s *Service) decision(ctx context.Context, d ReviewDecision, r Review) (Sta
 	if err := s.mayDecide(ctx, r); err != nil {
 		return StartRun{}, err
 	}
+	if len(d.Notes) > LongestNotes {
+		return StartRun{}, &DecisionError{Code: DecisionLongNotes, Decision: d.Decision, Allowed: r.AllowedDecisions, Message: tooLong(d.Notes)}
+	}
 	answer := d.Answer
 	if answer == nil {
 		var err error

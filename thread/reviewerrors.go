@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/parley-dev/parley/agent"
 )
 
 // ReviewClosedError says that a review can't be changed or decided any more. Review says how it ended.
@@ -12,6 +14,18 @@ type ReviewClosedError struct{ Review Review }
 func (e *ReviewClosedError) Error() string {
 	return "the review " + e.Review.ID + " is " + string(e.Review.Status)
 }
+
+// DecidedBeforeError refuses an answer that named no question, as Refusal says, and tells how the
+// last question of the thread ended: that is whose answer was faster.
+type DecidedBeforeError struct {
+	Refusal *agent.ResumeError
+	// Review is decided or expired.
+	Review Review
+}
+
+func (e *DecidedBeforeError) Error() string { return e.Refusal.Error() }
+
+func (e *DecidedBeforeError) Unwrap() error { return e.Refusal }
 
 // GenerationError says that the caller saw an earlier suspension than the present one.
 type GenerationError struct{ Given, Current int64 }
@@ -29,6 +43,7 @@ const (
 	DecisionNotAllowed = "decision_not_allowed" // it isn't among Allowed
 	DecisionNotCommon  = "no_common_decision"   // no decision is allowed for every tool call (decisions 14)
 	DecisionNeedsNotes = "notes_missing"        // respond answers with the notes
+	DecisionLongNotes  = "notes_too_long"       // they have more than LongestNotes
 	DecisionNeedsMore  = "answer_needed"        // edit and the like: the decision alone doesn't say enough
 )
 

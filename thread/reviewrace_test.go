@@ -78,6 +78,10 @@ func TestManyReviewersDecideOnce(t *testing.T) {
 			default: // a plain answer that named no question
 				require.ErrorAs(t, res.err, &refused)
 				require.Equal(t, agent.NothingPending, refused.Code)
+				var before *thread.DecidedBeforeError
+				require.ErrorAs(t, res.err, &before)
+				require.Equal(t, winner.who, before.Review.Decided.By)
+				require.Equal(t, winner.decision, before.Review.Decided.Decision)
 			}
 		}
 		ran := map[string]int{"approve": 1, "reject": 0}[winner.decision]

@@ -3,6 +3,7 @@ package thread
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/parley-dev/parley/agent/message"
@@ -22,13 +23,21 @@ type RunReport struct {
 
 // SessionRuns reports on the newest runs of a session, at most limit of them, oldest first. Errors: *NotFoundError of kind session.
 func (s *Service) SessionRuns(ctx context.Context, project, session string, limit int) ([]RunReport, error) {
-	id := SessionThread(project, session)
+	missing := &NotFoundError{Kind: "session", ID: session}
+	id, err := s.SessionThread(ctx, project, session)
+	var none *InvalidInputError
+	if errors.As(err, &none) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, err
+	}
 	t, err := s.store.GetThread(ctx, id)
 	if err != nil {
 		return nil, notFound(renamed(err, "thread"), "session", session)
 	}
 	if owner, _ := ScopeOf(t.Metadata); owner != cmp.Or(project, DefaultProject) {
-		return nil, &NotFoundError{Kind: "session", ID: session}
+		return nil, missing
 	}
 	runs, err := s.store.ListRuns(ctx, id, RunQuery{})
 	if err != nil {

@@ -62,6 +62,10 @@ type StartRun struct {
 	// process than this one carries the run out.
 	CustomHeaders map[string]string
 
+	// TraceParent is the request's place in a distributed trace, as agent.ParseTraceParent has it. Default: an answer's run
+	// has that of the run which asks, others none.
+	TraceParent string
+
 	// respectClaims and expired: see ResumeAdmission.
 	respectClaims, expired bool
 	// keepsPending refuses a thread on which questions wait, with *InputWhileInterruptedError.
@@ -91,7 +95,7 @@ const admissionTries = 16
 
 // StartRun validates, admits and queues a run. Errors: *NotFoundError (assistant,
 // graph, thread), ErrBusy, *agent.ResumeError, *agent.InvalidCommandError,
-// *AlreadyDecidedError, *InvalidInputError, *InputWhileInterruptedError, ErrConflict.
+// *AlreadyDecidedError, *DecidedBeforeError, *InvalidInputError, *InputWhileInterruptedError, ErrConflict.
 func (s *Service) StartRun(ctx context.Context, r StartRun) (Started, error) {
 	d, err := s.draft(ctx, r)
 	if err != nil {
@@ -272,7 +276,7 @@ func (s *Service) rowOf(d *draft, runID string) Run {
 			StreamMode: r.StreamMode, InterruptBefore: r.InterruptBefore, InterruptAfter: r.InterruptAfter,
 			Webhook: r.Webhook, FeedbackKeys: r.FeedbackKeys, Temporary: d.thread.Temporary,
 			Subgraphs: r.StreamSubgraphs, Resumable: r.StreamResumable, Checkpoint: r.CheckpointID,
-			Durability: r.Durability, OnDisconnect: r.OnDisconnect, OnCompletion: r.OnCompletion,
+			Durability: r.Durability, OnDisconnect: r.OnDisconnect, OnCompletion: r.OnCompletion, TraceParent: r.TraceParent,
 		},
 	}
 }

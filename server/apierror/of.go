@@ -71,6 +71,7 @@ func ofReview(err error) *Error {
 		expired    *thread.ReviewExpiredError
 		claimed    *thread.ClaimedError
 		forbidden  *thread.MayNotDecideError
+		before     *thread.DecidedBeforeError
 		decided    *thread.AlreadyDecidedError
 		idle       *thread.NotSuspendedError
 		several    *thread.SeveralReviewsError
@@ -98,13 +99,14 @@ func ofReview(err error) *Error {
 			return ofAuth(refused)
 		}
 		return New(http.StatusForbidden, "MAY_NOT_DECIDE", sentence(forbidden.Err.Error()))
+	case errors.As(err, &before):
+		return ofResume(before.Refusal).With("decided", outcomeOf(before.Review))
 	case errors.As(err, &decided):
 		return ofDecided(decided)
 	case errors.As(err, &idle):
 		e := New(http.StatusConflict, "EXECUTION_NOT_SUSPENDED", sentence(idle.Error()), string(idle.Status)).With("status", string(idle.Status))
 		if r := idle.Decided; r != nil && r.Decided != nil {
-			o := r.Decided
-			e = e.With("decided", Decided{By: nullable(o.By), At: stamp(o.At), Decision: nullable(o.Decision), ReviewID: r.ID, Status: string(r.Status)})
+			e = e.With("decided", outcomeOf(*r))
 		}
 		return e
 	case errors.As(err, &several):
@@ -127,6 +129,12 @@ type Decided struct {
 	Status   string  `json:"status,omitempty"`
 }
 
+// outcomeOf is how a review ended.
+func outcomeOf(r thread.Review) Decided {
+	o := r.Decided
+	return Decided{By: nullable(o.By), At: stamp(o.At), Decision: nullable(o.Decision), ReviewID: r.ID, Status: string(r.Status)}
+}
+
 func ofDecided(e *thread.AlreadyDecidedError) *Error {
 	d := Decided{By: nullable(e.Answer.By), At: stamp(e.Answer.At)}
 	var flat struct {
@@ -145,7 +153,7 @@ func ofDecided(e *thread.AlreadyDecidedError) *Error {
 // ofDecision refuses a flat decision; the parameters name what is allowed.
 func ofDecision(e *thread.DecisionError) *Error {
 	field := "decision"
-	if e.Code == thread.DecisionNeedsNotes {
+	if e.Code == thread.DecisionNeedsNotes || e.Code == thread.DecisionLongNotes {
 		field = "reviewer_notes"
 	}
 	out := BadField(strings.ToUpper(e.Code), field, sentence(e.Message))

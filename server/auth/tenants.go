@@ -12,7 +12,8 @@ import (
 // keys thread.ProjectKey and thread.WorkspaceKey, which no request can set; and they
 // see what is marked so. The default project also owns what has no mark. System
 // assistants are seen by all, changed by owners of the default project, and deleted by
-// nobody. Items of the store lie in a namespace of the project.
+// nobody. Items of the store lie in a namespace of the project, those of users who are
+// bound to a workspace, and of its runs, in one of the workspace; who isn't bound works with those of the default one.
 //
 // Anonymous callers are alone on their machine and see everything.
 func Tenants() map[string]Authorizer {
@@ -104,8 +105,8 @@ func ownAssistants(ctx context.Context, e *Event) (Filter, error) {
 	return f, nil
 }
 
-// ownItems moves namespaces into those of the user's project; the server takes the
-// project's label off again before it answers.
+// ownItems moves namespaces into those of the user's project or workspace; the server takes the
+// label off again before it answers.
 func ownItems(_ context.Context, e *Event) (Filter, error) {
 	if e.User.Kind == KindAnonymous {
 		return nil, nil
@@ -114,9 +115,10 @@ func ownItems(_ context.Context, e *Event) (Filter, error) {
 	if thread.Reserved(ns) {
 		return nil, Forbidden("The first label of a namespace can't begin with ~")
 	}
-	if e.User.ProjectID() == thread.DefaultProject {
+	scoped := thread.ScopedNamespace(e.User.Project, e.User.Workspace, ns)
+	if len(scoped) == len(ns) {
 		return thread.UnscopedItems(), nil
 	}
-	e.Value["namespace"] = mustJSON(thread.ScopedNamespace(e.User.Project, ns))
+	e.Value["namespace"] = mustJSON(scoped)
 	return nil, nil
 }

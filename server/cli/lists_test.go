@@ -51,6 +51,12 @@ func TestWithoutAKeyItIsSaidWhereOneGoes(t *testing.T) {
 	require.ErrorContains(t, list.Run(&Streams{Out: &bytes.Buffer{}}), "it came from PARLEY_API_KEY")
 }
 
+func TestReviewsOfAThreadAreAskedForByItsID(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "0190", (&listReviews{Thread: "0190"}).query("").Get("thread_id"))
+	require.False(t, (&listReviews{}).query("").Has("thread_id"))
+}
+
 func TestWhoeverIsUnknownIsNotTheDeadline(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

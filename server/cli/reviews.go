@@ -41,6 +41,7 @@ type listReviews struct {
 	Agent    string        `help:"Of this agent only."`
 	Tool     string        `help:"Of calls of this tool only."`
 	Assignee string        `help:"Claimed by this principal; me is the caller."`
+	Thread   string        `help:"Asked on this thread." placeholder:"ID"`
 	MinAge   time.Duration `help:"That wait at least so long."`
 	Search   string        `short:"q" help:"That contain this text."`
 	Limit    int           `help:"At most so many." default:"50"`
@@ -48,7 +49,7 @@ type listReviews struct {
 
 func (cmd *listReviews) query(cursor string) url.Values {
 	q := url.Values{"status": cmd.Status, "limit": {strconv.Itoa(min(cmd.Limit, 200))}}
-	for k, v := range map[string]string{"agent": cmd.Agent, "tool": cmd.Tool, "assignee": cmd.Assignee, "q": cmd.Search, "cursor": cursor} {
+	for k, v := range map[string]string{"agent": cmd.Agent, "tool": cmd.Tool, "assignee": cmd.Assignee, "thread_id": cmd.Thread, "q": cmd.Search, "cursor": cursor} {
 		if v != "" {
 			q.Set(k, v)
 		}

@@ -38,6 +38,8 @@ type Options struct {
 	Room func(c echo.Context, r *thread.StartRun) (note func(threadID, runID string), err error)
 	// Hooks, when set, ask the deployment's own authorisers, too.
 	Hooks Hooks
+	// TraceLink is where a trace is looked at; "" for nowhere.
+	TraceLink func(traceID string) string
 	// Page is the greatest limit of a list.
 	Page int
 }

@@ -35,6 +35,15 @@ type execution struct {
 	ThreadID  string          `json:"thread_id"`
 	RunIDs    []string        `json:"run_ids"`
 	Steps     []step          `json:"steps,omitempty"`
+	// Traces are the distributed traces that it has a part in.
+	Traces []trace `json:"traces,omitempty"`
+}
+
+// trace is a distributed trace, with where to look at it.
+type trace struct {
+	ID     string   `json:"trace_id"`
+	URL    string   `json:"url,omitempty"`
+	RunIDs []string `json:"run_ids"`
 }
 
 // brief is an execution as lists have it: without response and steps.
@@ -46,6 +55,13 @@ func (a *API) brief(e thread.Execution) execution {
 	}
 	for _, r := range e.Runs {
 		out.RunIDs = append(out.RunIDs, r.ID)
+	}
+	for _, t := range e.Traces() {
+		shown := trace{ID: t.ID, RunIDs: t.Runs}
+		if a.o.TraceLink != nil {
+			shown.URL = a.o.TraceLink(t.ID)
+		}
+		out.Traces = append(out.Traces, shown)
 	}
 	if e.Status != thread.ExecutionSuspended {
 		return out

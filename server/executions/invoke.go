@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,14 +48,20 @@ func (a *API) invocation(c echo.Context, workspace string) (thread.Invocation, e
 	a.o.Complete(c, &i.Run)
 	i.Run.Headers = nil // only custom headers reach the agent
 	i.IdempotencyKey, i.Run.IdempotencyKey = i.Run.IdempotencyKey, ""
-	if i.Session == "" {
-		i.Session = uuid.NewString()
-	}
 	if a.o.Hooks != nil {
+		if i.Session == "" {
+			i.Session = uuid.NewString()
+		}
 		i.Run.AssistantID, i.Run.Input, i.Run.HasInput, i.Run.CreateThread = i.Agent, i.Input, true, true
-		err = a.o.Hooks.Begin(c, &i.Run, thread.SessionThread(i.Project, i.Session))
+		id, err := a.o.Service.SessionThread(c.Request().Context(), i.Project, i.Session)
+		if err != nil {
+			return i, err
+		}
+		if err := a.o.Hooks.Begin(c, &i.Run, id); err != nil {
+			return i, err
+		}
 	}
-	return i, err
+	return i, nil
 }
 
 // begin begins an execution.
@@ -75,7 +82,7 @@ func (a *API) begin(c echo.Context, workspace string) (thread.Execution, bool, e
 	}
 	var invalid *thread.InvalidInputError
 	if errors.As(err, &invalid) && len(invalid.Path) == 1 && invalid.Path[0] == thread.SessionKey {
-		err = apierror.BadField(apierror.CodeInvalid, sessionHeader, "A session id has 1 to 128 letters, digits, _ and -.")
+		err = apierror.BadField(apierror.CodeInvalid, sessionHeader, strings.ToUpper(invalid.Message[:1])+invalid.Message[1:]+".")
 	}
 	if err == nil && e.SessionID != "" {
 		c.Response().Header().Set(sessionHeader, e.SessionID)

@@ -67,6 +67,44 @@ func TestASessionIsAConversation(t *testing.T) {
 	require.Equal(t, "order-98765_a", c.do(http.MethodGet, "/threads/"+id.String(), "").ok().at("metadata")["session_id"])
 }
 
+// Whoever knows how the ids of sessions' threads are made can make threads of those ids in their own project: the session
+// has another thread then, and keeps it, whatever becomes of theirs. Nobody learns of anybody.
+func TestASessionsThreadCantBeTakenByAnotherProject(t *testing.T) {
+	t.Parallel()
+	on(t, func(t *testing.T, w *world) {
+		mallory := w.holder(keys.Request{Project: "other", Name: "mallory", Roles: []string{auth.RoleOwner}})
+		victim := w.person("ann", auth.RoleOwner).with("X-Session-ID", "order-1")
+		squat := func(id string) {
+			mallory.do(http.MethodPost, "/threads", `{"thread_id":"`+id+`"}`).ok()
+		}
+		first := thread.SessionThread("default", "order-1")
+		squat(first)
+		e1 := victim.execution(victim.invoke("echo", "one").text("execution_id"))
+		require.NotEqual(t, first, e1["thread_id"])
+		require.Equal(t, "order-1", e1["session_id"])
+		require.Len(t, victim.at(1).get("/executions?session_id=order-1").ok().list("executions"), 1)
+		require.Len(t, victim.get("/sessions/order-1/runs").ok().list("runs"), 1)
+		for _, path := range []string{"/threads/" + e1.text("thread_id"), "/threads/" + e1.text("thread_id") + "/state"} {
+			mallory.do(http.MethodGet, path, "").is(http.StatusNotFound)
+		}
+		require.Empty(t, mallory.get("/executions?session_id=order-1").ok().list("executions"))
+		mallory.do(http.MethodDelete, "/threads/"+first, "").is(http.StatusNoContent)
+		e2 := victim.at(1).execution(victim.invoke("echo", "two").text("execution_id"))
+		require.Equal(t, e1["thread_id"], e2["thread_id"], "the conversation goes on")
+		require.Len(t, victim.get("/sessions/order-1/runs").ok().list("runs"), 2)
+
+		for _, name := range []string{"order-2", "order-2/1", "order-2/2"} {
+			squat(thread.SessionThread("default", name))
+		}
+		taken := victim.with("X-Session-ID", "order-2")
+		refused := taken.post(invokePath, say("echo", "x")).field("INVALID_ATTRIBUTE", "X-Session-ID")
+		require.NotContains(t, refused["detail"], "other")
+		taken.post(streamPath, say("echo", "x")).field("INVALID_ATTRIBUTE", "X-Session-ID")
+		taken.get("/sessions/order-2/runs").code(http.StatusNotFound, "SESSION_NOT_FOUND")
+		require.Empty(t, taken.get("/executions?session_id=order-2").ok().list("executions"))
+	})
+}
+
 // EX 4: X-Session-ID has 1–128 letters, digits, _ and -.
 func TestBadSessionIDsAreRefused(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package executions
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -99,7 +100,15 @@ func (a *API) sessionRuns(c echo.Context) error {
 			return apierror.BadField(apierror.CodeInvalid, "limit", "The limit must be a whole number from 1 to "+strconv.Itoa(a.o.Page)+".")
 		}
 	}
-	if err := a.may(c, "read", thread.SessionThread(project, session), apierror.NotFound("session", session)); err != nil {
+	id, err := a.o.Service.SessionThread(c.Request().Context(), project, session)
+	var none *thread.InvalidInputError
+	if errors.As(err, &none) {
+		return apierror.NotFound("session", session)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.may(c, "read", id, apierror.NotFound("session", session)); err != nil {
 		return err
 	}
 	reports, err := a.o.Service.SessionRuns(c.Request().Context(), project, session, limit)
@@ -111,7 +120,7 @@ func (a *API) sessionRuns(c echo.Context) error {
 		Project  string `json:"project_id"`
 		ThreadID string `json:"thread_id"`
 		Runs     []run  `json:"runs"`
-	}{session, project, thread.SessionThread(project, session), []run{}}
+	}{session, project, id, []run{}}
 	for _, r := range reports {
 		if !sees(c, project, r.Run.Workspace) {
 			return apierror.NotFound("session", session)

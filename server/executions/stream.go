@@ -22,11 +22,20 @@ func (a *API) invokeStream(c echo.Context) error {
 	if id := c.Request().Header.Get(lastEventID); id != "" {
 		return a.goOn(c, id)
 	}
-	if c.Request().Header.Get(sessionHeader) == "" {
-		c.Request().Header.Set(sessionHeader, uuid.NewString())
+	session, project := c.Request().Header.Get(sessionHeader), c.Param("project_id")
+	id := ""
+	if session == "" {
+		session = uuid.NewString()
+		c.Request().Header.Set(sessionHeader, session)
+		id = thread.SessionThread(project, session)
+	} else {
+		var err error
+		var none *thread.InvalidInputError
+		if id, err = a.o.Service.SessionThread(c.Request().Context(), project, session); err != nil && !errors.As(err, &none) { // which begin says, too
+			return err
+		}
 	}
-	session := c.Request().Header.Get(sessionHeader)
-	defer a.o.Hub.Watch(thread.SessionThread(c.Param("project_id"), session))() // before the run begins: its events need no read of the log
+	defer a.o.Hub.Watch(id)() // before the run begins: its events need no read of the log
 	e, repeat, err := a.begin(c, c.Param("workspace_id"))
 	if err != nil {
 		return err

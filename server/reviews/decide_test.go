@@ -48,6 +48,12 @@ func TestWholeAnswers(t *testing.T) {
 	require.Equal(t, map[string]any{"days": float64(3)}, op.idle(thread)["answer"])
 	require.Equal(t, "not longer", ann.get("/reviews/" + id).ok().at("decided")["notes"])
 
+	require.Equal(t, "respond", ann.get("/reviews/" + id).ok().at("decided")["decision"])
+
+	thread, id = op.question("refund", "Refund")
+	ann.post("/reviews/"+id+"/decide", `{"answer":{"decision":"approve"},"notes":"this once"}`).ok()
+	require.Equal(t, "this once", op.idle(thread).at("answer")["notes"], "agent.Review hands them on")
+
 	thread, id = op.question("plain", "Well?")
 	ann.post("/reviews/"+id+"/decide", `{"answer":null}`).ok()
 	require.Nil(t, op.idle(thread)["answer"], "null is an answer")

@@ -57,7 +57,7 @@ func listQuery(c echo.Context) (thread.ReviewQuery, error) {
 	u := auth.UserFrom(c.Request().Context())
 	q := thread.ReviewQuery{
 		Project: c.Param("project_id"), Workspace: c.QueryParam("workspace_id"), Agent: c.QueryParam("agent"), Tool: c.QueryParam("tool"),
-		Assignee: c.QueryParam("assignee"), ExecutionID: c.QueryParam("execution_id"), Text: c.QueryParam("q"),
+		Assignee: c.QueryParam("assignee"), ExecutionID: c.QueryParam("execution_id"), ThreadID: strings.ToLower(c.QueryParam("thread_id")), Text: c.QueryParam("q"),
 		Cursor: c.QueryParam("cursor"), Keep: u.SeesReview,
 	}
 	if q.Assignee == "me" {

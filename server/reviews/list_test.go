@@ -117,6 +117,11 @@ func TestTheInbox(t *testing.T) {
 		require.Equal(t, []string{}, ids(bob.get("/reviews?assignee=me").ok()))
 		execution := bob.get("/reviews/" + mail).ok().text("execution_id")
 		require.Equal(t, []string{mail}, ids(bob.get("/reviews?execution_id="+execution).ok()))
+		of := bob.get("/reviews/" + mail).ok().text("thread_id")
+		require.Equal(t, []string{mail}, ids(bob.get("/reviews?thread_id="+of).ok()))
+		require.Equal(t, []string{mail}, ids(bob.get("/reviews?status=open&thread_id="+strings.ToUpper(of)).ok()))
+		require.Equal(t, []string{}, ids(bob.get("/reviews?agent=refund&thread_id="+of).ok()))
+		require.Equal(t, []string{}, ids(bob.get("/reviews?thread_id=none").ok()))
 
 		var paged []string
 		for cursor := ""; ; {
