@@ -29,12 +29,14 @@ if mark ~= '' and not behind then redis.call('ZREM', DIRTY, mark) end
 
 -- replace makes the index hold the new members in place of the old ones.
 local function replace(old, new)
-  local keep = {}
+  local keep, have = {}, {}
   for i, m in ipairs(new) do keep[m] = true end
   for i, m in ipairs(old) do
-    if not keep[m] then redis.call('ZREM', INDEX, m) end
+    if keep[m] then have[m] = not changed.all else redis.call('ZREM', INDEX, m) end -- all is written when something may be wrong
   end
-  for i, m in ipairs(new) do redis.call('ZADD', INDEX, 0, m) end
+  for i, m in ipairs(new) do
+    if not have[m] then redis.call('ZADD', INDEX, 0, m) end
+  end
 end
 
 local function at(key, score)
