@@ -7,16 +7,17 @@ SDKTEST := server/sdktest
 HOOKTEST := server/hooktest
 MODELTEST := agent/model/openai/mocktest
 MCPTEST := server/mcptest
+OIDCTEST := server/oidctest
 # One set of flags for all but the race detector, so that large dependencies are compiled once.
 PLAIN   := CGO_ENABLED=0 GOFLAGS=-trimpath
 
-.PHONY: vuln build test test-go test-sdk test-models test-mcp test-hooks test-web test-deploy chaos lint bench fuzz clean
+.PHONY: vuln build test test-go test-sdk test-models test-mcp test-oidc test-hooks test-web test-deploy chaos lint bench fuzz clean
 
 build:
 	$(PLAIN) $(GO) build -ldflags "-s -w" -o $(BIN) ./cmd/parley
 
 # All tests. Parts whose tools are missing say what to install and are skipped alone.
-test: test-go test-sdk test-models test-mcp test-hooks test-web
+test: test-go test-sdk test-models test-mcp test-oidc test-hooks test-web
 
 test-go:
 	$(PLAIN) $(GO) vet ./...
@@ -33,6 +34,10 @@ test-models:
 # MCP servers from npm as tools, and Parley's own MCP server under npm's inspector.
 test-mcp:
 	$(PLAIN) ./$(MCPTEST)/run
+
+# Signing in with npm's oidc-provider.
+test-oidc:
+	$(PLAIN) ./$(OIDCTEST)/run
 
 # The published frontend packages in a real browser against a real server.
 test-hooks: build

@@ -14,7 +14,7 @@ import (
 // executionRoutes are the routes of executions.API.
 func (s *Server) executionRoutes() []route {
 	o := executions.Options{
-		Service: s.svc, Hub: s.hub, Agent: s.workspaceAgent, Body: s.readBody, Complete: s.fromRequest, Writer: direct, Lasting: s.awaited,
+		Service: s.svc, Hub: s.hub, Agent: s.workspaceAgent, Body: s.readBody, Complete: s.fromRequest, Writer: direct, Lasting: s.awaited, TraceLink: s.traceLink,
 		Page: s.limits.Page, Room: func(c echo.Context, r *thread.StartRun) (func(threadID, runID string), error) {
 			note, err := s.roomForRun(c, r)
 			return func(threadID, runID string) { note(limit.Run{ThreadID: threadID, RunID: runID}) }, err

@@ -12,6 +12,7 @@ import (
 	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/server/auth/keys"
 	"github.com/parley-dev/parley/server/auth/limit"
+	"github.com/parley-dev/parley/server/auth/oidc"
 	"github.com/parley-dev/parley/server/auth/session"
 	"github.com/parley-dev/parley/server/auth/token"
 	"github.com/parley-dev/parley/thread"
@@ -22,6 +23,9 @@ import (
 type Identity struct {
 	// Tokens names an OpenID Connect issuer whose bearer tokens count, too. Default: nil, none.
 	Tokens *token.Options
+	// OIDC has people sign in to the web app with the issuer of Tokens, which then needs no audiences: they default to the
+	// client's id. Where people reach the server is Announce.PublicURL. Default: nil, they sign in with keys and tokens.
+	OIDC *oidc.Options
 	// BootstrapKey is an API key, as "parley keys generate" prints it, that shall exist
 	// as an owner of the default project. Default: none.
 	BootstrapKey string
@@ -39,10 +43,21 @@ type Identity struct {
 	SelfApproval bool
 }
 
+// tokens are the options of Tokens, for the client of OIDC, too.
+func (o Identity) tokens() *token.Options {
+	if o.Tokens == nil || o.OIDC == nil || len(o.Tokens.Audiences) > 0 {
+		return o.Tokens
+	}
+	tokens := *o.Tokens
+	tokens.Audiences = []string{o.OIDC.ClientID}
+	return &tokens
+}
+
 // identity finds the users of requests.
 type identity struct {
 	keys     *keys.Verifier  // nil when the store has none
 	tokens   *token.Verifier // nil without an issuer
+	oidc     *oidc.Client    // nil without Identity.OIDC
 	sessions *sessions
 	insecure bool
 	cors     *cors
@@ -57,9 +72,14 @@ func newIdentity(ctx context.Context, o Identity, store thread.Store, c *cors, l
 	if i.sessions, err = newSessions(stored, o.SessionKey); err != nil {
 		return nil, fmt.Errorf("server: Identity.SessionKey: %w", err)
 	}
-	if o.Tokens != nil {
-		if i.tokens, err = token.NewVerifier(*o.Tokens); err != nil {
+	if tokens := o.tokens(); tokens != nil {
+		if i.tokens, err = token.NewVerifier(*tokens); err != nil {
 			return nil, fmt.Errorf("server: Identity.Tokens: %w", err)
+		}
+	}
+	if o.OIDC != nil {
+		if i.oidc, err = oidc.New(*o.OIDC, i.tokens); err != nil {
+			return nil, fmt.Errorf("server: Identity.OIDC: %w", err)
 		}
 	}
 	switch {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
+	"github.com/parley-dev/parley/server/auth/oidc"
 	"github.com/parley-dev/parley/server/auth/token"
 )
 
@@ -22,6 +24,11 @@ type identityFlags struct {
 	WorkspaceClaim string            `name:"auth-workspace-claim" help:"Claim with the only workspace. Default: all of the project's." env:"PARLEY_AUTH_WORKSPACE_CLAIM" placeholder:"CLAIM" group:"Identity (docs/identity.md)"`
 	AgentClaim     string            `name:"auth-agent-claim" help:"Claim that is true in tokens of programs, which decide nothing. Default: agent." env:"PARLEY_AUTH_AGENT_CLAIM" placeholder:"CLAIM" group:"Identity (docs/identity.md)"`
 
+	ClientID         string   `name:"oidc-client-id" help:"Client of the issuer by which people sign in to the web app." env:"PARLEY_OIDC_CLIENT_ID" placeholder:"ID" group:"Identity (docs/identity.md)"`
+	ClientSecretFile string   `name:"oidc-client-secret-file" help:"File with the client's secret. Default: PARLEY_OIDC_CLIENT_SECRET, or a public client." env:"PARLEY_OIDC_CLIENT_SECRET_FILE" type:"path" placeholder:"FILE" group:"Identity (docs/identity.md)"`
+	Scopes           []string `name:"oidc-scopes" help:"What is asked for beside openid. Default: profile, email." env:"PARLEY_OIDC_SCOPES" placeholder:"SCOPE" group:"Identity (docs/identity.md)"`
+	ProviderName     string   `name:"oidc-name" help:"What people know the issuer as." env:"PARLEY_OIDC_NAME" placeholder:"NAME" group:"Identity (docs/identity.md)"`
+
 	InsecureAnonymous bool     `help:"Insecure: without keys and tokens, let everybody who reaches the port do everything." env:"PARLEY_INSECURE_ANONYMOUS" group:"Identity (docs/identity.md)"`
 	SelfApproval      bool     `help:"Let those who start a run decide what it asks." env:"PARLEY_SELF_APPROVAL" group:"Identity (docs/identity.md)"`
 	AllowOrigin       []string `help:"Origin of pages that may call, * for all. Default: *, but without keys only pages of this machine." env:"PARLEY_ALLOW_ORIGIN" placeholder:"ORIGIN" group:"Identity (docs/identity.md)"`
@@ -34,14 +41,16 @@ type identityFlags struct {
 
 // The environment's secrets.
 const (
-	bootstrapEnv = "PARLEY_BOOTSTRAP_KEY" // Identity.BootstrapKey
-	sessionEnv   = "PARLEY_SESSION_KEY"   // Identity.SessionKey
+	bootstrapEnv = "PARLEY_BOOTSTRAP_KEY"      // Identity.BootstrapKey
+	sessionEnv   = "PARLEY_SESSION_KEY"        // Identity.SessionKey
+	clientEnv    = "PARLEY_OIDC_CLIENT_SECRET" //nolint:gosec // a name, no secret
 )
 
 // secretsHelp tells of what has no flag.
 const secretsHelp = "Secrets come by the environment alone. " +
 	bootstrapEnv + ": an owner's API key that shall exist, as \"parley keys generate\" prints it. " +
-	sessionEnv + ": what seals the web app's sessions, 32 bytes or more. Default: a random one, kept in the store."
+	sessionEnv + ": what seals the web app's sessions, 32 bytes or more. Default: a random one, kept in the store. " +
+	clientEnv + ": the secret of --oidc-client-id."
 
 // Help implements kong.HelpProvider.
 func (serveCommand) Help() string { return secretsHelp }
@@ -56,8 +65,17 @@ func (f identityFlags) apply(o *Options) error {
 	case f.JWKS != "" || len(f.Audience) > 0:
 		return errors.New("--auth-audience and --auth-jwks need --auth-issuer")
 	}
-	if i.Tokens != nil {
-		if err := i.Tokens.Validate(); err != nil {
+	client, err := f.client()
+	switch {
+	case err != nil:
+		return err
+	case client != nil && i.Tokens == nil:
+		return errors.New("--oidc-client-id needs --auth-issuer")
+	case client != nil:
+		i.OIDC = client
+	}
+	if tokens := i.tokens(); tokens != nil {
+		if err := tokens.Validate(); err != nil {
 			return err
 		}
 	}
@@ -89,6 +107,27 @@ func (f identityFlags) tokens() token.Options {
 		Issuer: f.Issuer, Audiences: f.Audience, JWKS: f.JWKS, PrincipalClaim: f.PrincipalClaim, RolesClaim: f.RolesClaim, Roles: f.RoleMap,
 		DefaultRole: f.DefaultRole, ProjectClaim: f.ProjectClaim, WorkspaceClaim: f.WorkspaceClaim, AgentClaim: f.AgentClaim,
 	}
+}
+
+// client is the client by which people sign in; nil for none.
+func (f identityFlags) client() (*oidc.Options, error) {
+	secret := os.Getenv(clientEnv)
+	if f.ClientSecretFile != "" {
+		b, err := os.ReadFile(f.ClientSecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("--oidc-client-secret-file: %w", err)
+		}
+		if secret = strings.TrimSpace(string(b)); secret == "" {
+			return nil, fmt.Errorf("--oidc-client-secret-file: %s is empty", f.ClientSecretFile)
+		}
+	}
+	if f.ClientID == "" {
+		if f.ClientSecretFile != "" || len(f.Scopes) > 0 {
+			return nil, errors.New("--oidc-client-secret-file and --oidc-scopes need --oidc-client-id")
+		}
+		return nil, nil
+	}
+	return &oidc.Options{ClientID: f.ClientID, ClientSecret: secret, Scopes: strings.Fields(strings.Join(f.Scopes, " ")), Name: f.ProviderName}, nil
 }
 
 // override sets what was given.

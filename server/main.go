@@ -135,6 +135,7 @@ type serveCommand struct {
 	identityFlags
 	announceFlags
 	webhookFlags
+	traceFlags
 	Agents []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
 	Config string   `help:"File of agents to serve (YAML); it is read again when it changes." env:"PARLEY_CONFIG" placeholder:"FILE"`
 	MCP    bool     `name:"mcp" help:"Offer the agents to MCP hosts, too, at /mcp." env:"PARLEY_MCP"`
@@ -189,6 +190,7 @@ func (cmd serveCommand) options(env *environment) (Options, error) {
 		return o, err
 	}
 	cmd.announceFlags.apply(&o)
+	cmd.traceFlags.apply(&o)
 	cmd.webhookFlags.apply(&o)
 	if cmd.Drain != nil {
 		o.DrainDelay = *cmd.Drain

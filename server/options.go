@@ -104,6 +104,9 @@ type Options struct {
 	// webhook is sent by what its name has led to. Addresses of Announce aren't asked about. Default: none; while nobody has to say
 	// who they are, and only callers on this machine are served, all.
 	WebhookInside []string
+	// TraceURL is where a distributed trace is looked at, with {trace_id} in the place of its id: executions link
+	// there. Default: no links.
+	TraceURL string
 	// Announce says who is told of reviews. Default: nobody.
 	Announce Announce
 

@@ -121,6 +121,11 @@ var routeClasses = map[string]class{
 	"GET " + sessionPath:    forKnown,
 	"DELETE " + sessionPath: forEverybody,
 
+	"GET " + signInOptionsPath: forEverybody,
+	"GET " + signInPath:        forEverybody,
+	"GET " + signedInPath:      forEverybody, // the state proves that this browser asked
+	"POST " + renewPath:        forEverybody, // it asks itself
+
 	"POST " + projects + "/workspaces/:workspace_id/invoke":       forOperators,
 	"POST " + projects + "/workspaces/:workspace_id/invokeStream": forOperators,
 	"GET " + projects + "/executions":                             forViewers,
@@ -138,6 +143,7 @@ var routeClasses = map[string]class{
 	"POST " + projects + "/reviews/:review_id/release":  forReviewers,
 	"POST " + projects + "/reviews/:review_id/extend":   forReviewers,
 	"POST " + projects + "/reviews/:review_id/comments": forReviewers,
+	"POST " + projects + "/reviews/:review_id/presence": forViewers, // it changes nothing
 
 	"GET " + projects + "/deliveries":                     forOperators,
 	"POST " + projects + "/deliveries/:delivery_id/retry": forOperators,

@@ -92,6 +92,8 @@ func (s *Server) routes() []route {
 	}
 	list = append(list,
 		route{post, sessionPath, s.postSession}, route{get, sessionPath, s.getSession}, route{del, sessionPath, s.deleteSession},
+		route{get, signInOptionsPath, s.getSignInOptions}, route{get, signInPath, s.startSignIn}, route{get, signedInPath, s.finishSignIn},
+		route{post, renewPath, s.renewSession},
 		route{get, projects + "/keys", s.listKeys}, route{post, projects + "/keys", s.createKey}, route{del, projects + "/keys/:key_id", s.revokeKey},
 	)
 	list = append(list, s.executionRoutes()...)
@@ -123,7 +125,7 @@ func (s *Server) router() *echo.Echo {
 		api.Use(s.opts.Middleware...)
 		api.Use(s.webApp)
 	}
-	api.Use(guarded, s.admitted, s.actor)
+	api.Use(guarded, traced, s.admitted, s.actor)
 	s.register(api)
 	if s.opts.Routes == nil {
 		return api

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -145,6 +146,7 @@ func (s *Server) fromRequest(c echo.Context, r *thread.StartRun) {
 	r.IdempotencyKey = h.Get("Idempotency-Key")
 	r.Headers = configurableHeaders(h, s.opts.CustomHeaders)
 	r.Principal = principal(c)
+	r.TraceParent = agent.ParseTraceParent(h.Get(agent.TraceHeader))
 	r.Config = withoutUser(r.Config)
 	if u := knownUser(c); u != nil {
 		r.AuthUser = encode(u)

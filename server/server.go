@@ -69,6 +69,7 @@ func New(o Options) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	s.log = slog.New(agent.TracedLogs(s.log.Handler()))
 	if s.version == "" {
 		s.version = moduleVersion()
 	}
@@ -79,7 +80,7 @@ func New(o Options) (*Server, error) {
 	if s.ip, err = ipExtractor(o.TrustedProxies); err != nil {
 		return nil, err
 	}
-	if err := o.Auth.Check(); err != nil {
+	if err := errors.Join(o.Auth.Check(), checkTraceURL(o.TraceURL)); err != nil {
 		return nil, err
 	}
 	if err := checkAgents(o.Agents); err != nil {

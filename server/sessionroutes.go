@@ -25,6 +25,8 @@ type identityReply struct {
 	Can permissions `json:"can"`
 	// ExpiresAt is when key, token or session ends; absent for never.
 	ExpiresAt string `json:"expires_at,omitempty"`
+	// Renewable tells that the session can be made to last longer: see renewSession.
+	Renewable bool `json:"renewable,omitempty"`
 }
 
 // permissions are what the caller's roles allow.
@@ -65,7 +67,12 @@ func identityOf(u *auth.User) identityReply {
 // getSession is GET /api/v1/session: who makes the request, by whatever means.
 func (s *Server) getSession(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return writeJSON(c, http.StatusOK, identityOf(auth.UserFrom(c.Request().Context())))
+	reply := identityOf(auth.UserFrom(c.Request().Context()))
+	if credential(c.Request()) == "" {
+		h := s.held(c.Request())
+		reply.Renewable = h != nil && h.Refresh != "" && h.Principal == reply.Principal
+	}
+	return writeJSON(c, http.StatusOK, reply)
 }
 
 // postSession is POST /api/v1/session {"credential": KEY or TOKEN}, or with that as for
@@ -114,16 +121,31 @@ func (s *Server) postSession(c echo.Context) error {
 		return err
 	}
 	session.Set(c.Response(), r, value, v.End())
+	if session.Kept(grantCookie).Value(r) != "" { // of who was signed in here before
+		session.Kept(grantCookie).Clear(c.Response(), r)
+	}
 	reply := identityOf(u)
 	reply.ExpiresAt = timestamp(v.End())
 	return writeJSON(c, http.StatusOK, reply)
 }
 
-// deleteSession is DELETE /api/v1/session: it signs out.
+// deleteSession is DELETE /api/v1/session: it signs out. Who signed in with the identity provider is told where to
+// end its session, too.
 func (s *Server) deleteSession(c echo.Context) error {
-	if session.Value(c.Request()) != "" && !session.MayUse(c.Request()) {
+	r, kept := c.Request(), session.Kept(grantCookie)
+	if (session.Value(r) != "" || kept.Value(r) != "") && !session.MayUse(r) {
 		return errForeignPage
 	}
-	session.Clear(c.Response(), c.Request())
-	return c.NoContent(http.StatusNoContent)
+	elsewhere := s.signOutURL(r)
+	session.Clear(c.Response(), r)
+	if kept.Value(r) != "" {
+		kept.Clear(c.Response(), r)
+	}
+	if elsewhere == "" {
+		return c.NoContent(http.StatusNoContent)
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	return writeJSON(c, http.StatusOK, struct {
+		URL string `json:"sign_out_url"`
+	}{elsewhere})
 }

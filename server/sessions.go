@@ -54,13 +54,39 @@ func (s *sessions) open(ctx context.Context, value string) (session.Session, err
 
 // seal makes a session's cookie for a user who has shown a key or token.
 func (s *sessions) seal(ctx context.Context, u *auth.User) (string, session.Session, error) {
+	return s.sealFrom(ctx, u, time.Now())
+}
+
+// sealFrom is seal for a session that began before.
+func (s *sessions) sealFrom(ctx context.Context, u *auth.User, began time.Time) (string, session.Session, error) {
+	v := session.Of(u, began)
 	sealer, err := s.get(ctx, true)
 	if err != nil {
-		return "", session.Session{}, err
+		return "", v, err
 	}
-	v := session.Of(u, time.Now())
 	value, err := sealer.Seal(v)
 	return value, v, err
+}
+
+// sealAs makes a cookie for another purpose.
+func (s *sessions) sealAs(ctx context.Context, purpose string, v any) (string, error) {
+	sealer, err := s.get(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	return sealer.SealAs(purpose, v)
+}
+
+// openAs reads such a cookie: session.ErrInvalid for anything else, other errors are the store's.
+func (s *sessions) openAs(ctx context.Context, purpose, value string, into any) error {
+	sealer, err := s.get(ctx, false)
+	switch {
+	case err != nil:
+		return err
+	case sealer == nil:
+		return session.ErrInvalid
+	}
+	return sealer.OpenAs(purpose, value, into)
 }
 
 // get finds what seals; without create, nil when there is nothing yet.

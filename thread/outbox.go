@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/parley-dev/parley/agent"
 )
 
 // Headers of a signed webhook. The signature is the hex HMAC-SHA256, under the
@@ -93,6 +95,7 @@ func (o *outbox) deliverDue(ctx context.Context) time.Duration {
 
 // deliver sends one webhook; it returns the pause before the next attempt, 0 when there is none.
 func (o *outbox) deliver(ctx context.Context, d Delivery) time.Duration {
+	ctx = o.s.traced(ctx, d)
 	err := o.send(ctx, d)
 	var gone *NotFoundError
 	switch {
@@ -101,14 +104,14 @@ func (o *outbox) deliver(ctx context.Context, d Delivery) time.Duration {
 	case err == nil:
 		err = o.s.store.FinishDelivery(ctx, d.ID)
 	case errors.As(err, &gone):
-		o.s.log.Warn("webhook dropped", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
+		o.s.log.WarnContext(ctx, "webhook dropped", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
 		err = o.s.store.FinishDelivery(ctx, d.ID)
 	case errors.Is(err, ErrMailRefused), errors.Is(err, ErrWebhookRefused), d.Attempt+1 >= webhookTries:
-		o.s.log.Warn("webhook given up", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
+		o.s.log.WarnContext(ctx, "webhook given up", "run", d.RunID, "event", d.Event, "attempts", d.Attempt+1, "err", err)
 		err = o.s.store.FailDelivery(ctx, d.ID, err.Error())
 	default:
 		pause := min(firstRetry<<d.Attempt, longestRetry)
-		o.s.log.Info("webhook failed", "run", d.RunID, "attempt", d.Attempt+1, "retry_in", pause, "err", err)
+		o.s.log.InfoContext(ctx, "webhook failed", "run", d.RunID, "attempt", d.Attempt+1, "retry_in", pause, "err", err)
 		if err = o.s.store.RetryDelivery(ctx, d.ID, o.s.clock.Now().Add(pause), err.Error()); err == nil {
 			return pause
 		}
@@ -147,6 +150,9 @@ func (o *outbox) send(ctx context.Context, d Delivery) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(DeliveryHeader, d.ID)
+	if p := agent.TraceParent(ctx); p != "" {
+		req.Header.Set(agent.TraceHeader, p)
+	}
 	if secret := o.s.opts.WebhookSecret; secret != "" {
 		stamp := strconv.FormatInt(o.s.clock.Now().Unix(), 10)
 		req.Header.Set(TimestampHeader, stamp)

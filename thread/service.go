@@ -114,6 +114,7 @@ type Service struct {
 	crons   *crons
 	// deadlines watches those of reviews.
 	deadlines *deadlines
+	viewers   viewers      // of reviews, unless the store keeps them
 	shared    Subscription // nil unless other processes work on the store, too
 	// admission guards resumes of one thread against each other within this process.
 	admission keyedMutex

@@ -85,6 +85,8 @@ type RunKwargs struct {
 	OnCompletion    string          `json:"on_completion,omitempty"`
 	// SteeredBy are the principals whose answers to the execution's questions had an update or a goto beside them.
 	SteeredBy []string `json:"steered_by,omitempty"`
+	// TraceParent is the run's place in a distributed trace; see agent.TraceParent. "" for none.
+	TraceParent string `json:"traceparent,omitempty"`
 }
 
 // Run is the row of a run.

@@ -55,6 +55,7 @@ func (a *API) Routes() []Route {
 		{post, "/reviews/:review_id/release", a.release},
 		{post, "/reviews/:review_id/extend", a.extend},
 		{post, "/reviews/:review_id/comments", a.comment},
+		{post, "/reviews/:review_id/presence", a.look},
 		{get, "/audit", a.audit},
 		{get, "/audit/export", a.export},
 		{get, "/audit/verify", a.verify},

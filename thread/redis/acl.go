@@ -12,7 +12,7 @@ var ACLCommands = []string{
 	"hget", "hset", "hdel", "hmget", "hgetall", "hkeys", "hvals", "hlen", "hexists", "hsetnx", "hincrby",
 	"hscan", "zadd", "zrem", "zscore", "zrange", "zrevrange", "zrangebyscore", "zrangebylex", "zrevrangebylex", "zlexcount",
 	"xadd", "xrange", "xrevrange", "xdel", "xlen", "xtrim",
-	"set", "exists", "del", "unlink", "publish",
+	"set", "exists", "del", "unlink", "pexpire", "publish",
 	// the subscription
 	"subscribe", "unsubscribe",
 }

@@ -127,6 +127,9 @@ func (k keys) firsts(runID string) []string {
 func (k keys) executions(n int) string     { return k.shardTag(n) + "executions" }
 func (k keys) executionOrder(n int) string { return k.shardTag(n) + "execution-order" }
 
+// presence is the hash of who looks at a thing, and until when.
+func (k keys) presence(thing string) string { return k.prefix + "{" + tagged(thing) + "}:presence" }
+
 // items lists the keys of the long-term items of a shard: items, their order by
 // namespace and key, those with an end, and how many each namespace has.
 func (k keys) items(n int) []string {

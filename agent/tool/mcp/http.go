@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-dev/parley/agent"
 )
 
 // httpCarrier carries the requests of one connection over HTTP: with the
@@ -56,6 +58,9 @@ func (h *httpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	}})
 	req = req.Clone(ctx)
 	if req.URL.Scheme == h.target.Scheme && req.URL.Host == h.target.Host { // a redirect must not carry secrets away
+		if p := agent.TraceParent(ctx); p != "" {
+			req.Header.Set(agent.TraceHeader, p)
+		}
 		for name, value := range h.headers {
 			req.Header.Set(name, value)
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/tool"
 )
 
@@ -175,6 +176,9 @@ func (s *sender) request(ctx context.Context, args map[string]json.RawMessage) (
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", "application/json, text/plain;q=0.9, */*;q=0.5")
+	if p := agent.TraceParent(ctx); p != "" {
+		req.Header.Set(agent.TraceHeader, p)
+	}
 	for name, v := range s.Headers {
 		req.Header.Set(name, v)
 	}

@@ -90,7 +90,10 @@ func NewSealer(secret []byte) (*Sealer, error) {
 }
 
 // Seal is the cookie's value.
-func (s *Sealer) Seal(v Session) (string, error) {
+func (s *Sealer) Seal(v Session) (string, error) { return s.SealAs(purpose, v) }
+
+// SealAs seals anything else for a purpose of its own: as another it is not opened.
+func (s *Sealer) SealAs(purpose string, v any) (string, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return "", err
@@ -101,25 +104,30 @@ func (s *Sealer) Seal(v Session) (string, error) {
 // ErrInvalid is returned for a cookie that is no session of this server's, or one that is over.
 var ErrInvalid = errors.New("session: invalid or over")
 
-// longestCookie bounds what is looked at.
-const longestCookie = 4096
+// LongestCookie bounds what is looked at; browsers keep no more of a cookie with its name.
+const LongestCookie = 4096
 
 // Open reads a cookie's value.
 func (s *Sealer) Open(value string, now time.Time) (Session, error) {
 	var v Session
-	if len(value) > longestCookie {
-		return v, ErrInvalid
-	}
-	sealed, err := base64.RawURLEncoding.Strict().DecodeString(value)
-	if err != nil {
-		return v, ErrInvalid
-	}
-	b, err := s.aead.Open(nil, nil, sealed, []byte(purpose))
-	if err != nil {
-		return v, ErrInvalid
-	}
-	if err := json.Unmarshal(b, &v); err != nil || !now.Before(v.End()) || v.KeyID == "" && v.Identity == "" {
+	if err := s.OpenAs(purpose, value, &v); err != nil || !now.Before(v.End()) || v.KeyID == "" && v.Identity == "" {
 		return Session{}, ErrInvalid
 	}
 	return v, nil
+}
+
+// OpenAs reads what SealAs has sealed for a purpose; ErrInvalid for anything else.
+func (s *Sealer) OpenAs(purpose, value string, into any) error {
+	if len(value) > LongestCookie {
+		return ErrInvalid
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(value)
+	if err != nil {
+		return ErrInvalid
+	}
+	b, err := s.aead.Open(nil, nil, sealed, []byte(purpose))
+	if err != nil || json.Unmarshal(b, into) != nil {
+		return ErrInvalid
+	}
+	return nil
 }

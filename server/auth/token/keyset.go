@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -127,42 +124,15 @@ func (s *keySet) load(ctx context.Context) (map[string]published, error) {
 
 // discover asks the issuer where its keys are.
 func (s *keySet) discover(ctx context.Context) (string, error) {
-	b, err := s.get(ctx, strings.TrimSuffix(s.o.Issuer, "/")+"/.well-known/openid-configuration")
+	p, err := s.o.provider(ctx)
 	if err != nil {
 		return "", err
 	}
-	var doc struct {
-		Issuer string `json:"issuer"`
-		JWKS   string `json:"jwks_uri"`
-	}
-	if err := json.Unmarshal(b, &doc); err != nil {
-		return "", fmt.Errorf("token: the issuer's configuration: %w", err)
-	}
-	if doc.Issuer != s.o.Issuer {
-		return "", fmt.Errorf("token: the configuration of %s is that of %q", s.o.Issuer, doc.Issuer)
-	}
-	return doc.JWKS, checkURL(doc.JWKS)
+	return p.JWKS, checkURL(p.JWKS)
 }
 
 func (s *keySet) get(ctx context.Context, address string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Accept", "application/json")
-	res, err := s.o.Client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close() //nolint:errcheck // nothing is lost with it
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("token: %s: %s", address, res.Status)
-	}
-	b, err := io.ReadAll(io.LimitReader(res.Body, longestSet+1))
-	if len(b) > longestSet {
-		return nil, fmt.Errorf("token: %s is too long", address)
-	}
-	return b, err
+	return s.o.get(ctx, address)
 }
 
 // parseSet reads a JSON Web Key Set. Keys that can't check a signature are left out, and

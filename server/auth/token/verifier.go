@@ -28,6 +28,7 @@ type Verifier struct {
 	o      Options
 	keys   *keySet
 	parser *jwt.Parser
+	config configuration
 }
 
 // NewVerifier checks the options. Keys are read when the first token comes.
@@ -36,25 +37,25 @@ func NewVerifier(o Options) (*Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Verifier{
-		o: o, keys: &keySet{o: o},
-		parser: jwt.NewParser(
-			jwt.WithValidMethods(methods), jwt.WithIssuer(o.Issuer), jwt.WithAudience(o.Audiences...),
-			jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(o.Leeway), jwt.WithTimeFunc(o.Now), jwt.WithStrictDecoding(),
-		),
-	}, nil
+	v := &Verifier{o: o, keys: &keySet{o: o}}
+	v.parser = v.parserFor(o.Audiences...)
+	return v, nil
+}
+
+// parserFor checks tokens for one of the audiences.
+func (v *Verifier) parserFor(audiences ...string) *jwt.Parser {
+	return jwt.NewParser(
+		jwt.WithValidMethods(methods), jwt.WithIssuer(v.o.Issuer), jwt.WithAudience(audiences...),
+		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(v.o.Leeway), jwt.WithTimeFunc(v.o.Now), jwt.WithStrictDecoding(),
+	)
 }
 
 // User checks a token and reads who made the request. Every error is an *auth.Error:
 // 401, or 503 while the issuer's keys can't be read, which Unwrap explains.
 func (v *Verifier) User(ctx context.Context, text string) (*auth.User, error) {
-	if len(text) > longestToken {
-		return nil, refuse("The token is too long")
-	}
-	claims := jwt.MapClaims{}
-	_, err := v.parser.ParseWithClaims(text, claims, func(t *jwt.Token) (any, error) { return v.key(ctx, t) })
+	claims, err := v.claims(ctx, v.parser, text)
 	if err != nil {
-		return nil, v.refusal(err)
+		return nil, err
 	}
 	return v.user(claims)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"time"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/agent/model"
 )
 
@@ -103,6 +104,9 @@ func (c *Call) Do(req *http.Request) (*http.Response, error) {
 	c.sent = true
 	for name, value := range c.headers {
 		req.Header.Set(name, value)
+	}
+	if p := agent.TraceParent(c.parent); p != "" {
+		req.Header.Set(agent.TraceHeader, p)
 	}
 	c.connect = c.limit(c.limits.Connect, "no connection within %s")
 	defer stop(c.connect)
