@@ -16,6 +16,10 @@ export interface Call {
   body?: unknown;
   signal?: AbortSignal;
   headers?: Record<string, string>;
+  /** A 401 is an answer like others, and doesn't end the session. */
+  quiet?: boolean;
+  /** The request outlives the page. */
+  keepalive?: boolean;
 }
 
 /** Sends a request and reads its JSON; undefined for an empty reply. */
@@ -24,19 +28,20 @@ export async function request<T>(path: string, call: Call = {}): Promise<T> {
   const text = await response.text();
   const body = parsed(text);
   if (!response.ok) {
-    if (response.status === 401) announceSignedOut();
+    if (response.status === 401 && !call.quiet) announceSignedOut();
     throw new ApiError(response.status, errorText(body) ?? `${response.status} ${response.statusText}`, body);
   }
   return body as T;
 }
 
-async function send(path: string, { method, body, signal, headers }: Call): Promise<Response> {
+async function send(path: string, { method, body, signal, headers, keepalive }: Call): Promise<Response> {
   try {
     return await fetch(path, {
       method: method ?? (body === undefined ? "GET" : "POST"),
       headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
+      keepalive,
     });
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -1,6 +1,7 @@
 // What stands around every page: the way to the others, and whose session it is.
 import { Outlet } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { useSessionKeeper } from "../session/keeper";
 import { useSession } from "../session/session";
 import { useWords } from "../words/words";
 import css from "./Frame.module.css";
@@ -11,6 +12,7 @@ const SignIn = lazy(() => import("../session/SignIn").then((m) => ({ default: m.
 
 export function Frame() {
   const session = useSession();
+  useSessionKeeper();
   const words = useWords();
   const loading = <p className={css.loading} role="status">{words.app.loading}</p>;
   if (session.isPending) return loading;

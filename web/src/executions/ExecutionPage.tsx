@@ -45,6 +45,11 @@ export function ExecutionPage() {
         <div><dt>{w.workspace}</dt><dd>{e.workspace_id}</dd></div>
         <div><dt>{w.one}</dt><dd><code>{e.execution_id}</code></dd></div>
         <div><dt>{words.review.thread}</dt><dd><Link to="/app/chat/{-$threadId}" params={{ threadId: e.thread_id }} search={{}}>{w.openThread}</Link></dd></div>
+        {e.traces ? (
+          <div><dt>{w.trace}</dt>{e.traces.map(({ trace_id: trace, url }) => (
+            <dd key={trace}>{url ? <a href={url} target="_blank" rel="noreferrer"><code>{trace}</code></a> : <code>{trace}</code>}</dd>
+          ))}</div>
+        ) : null}
       </dl>
       <section>
         <h2>{w.input}</h2>

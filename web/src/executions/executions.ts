@@ -43,6 +43,8 @@ export interface Execution {
   invoker_user_id?: string;
   thread_id: string;
   run_ids: string[] | null;
+  /** The distributed traces that it has a part in; url is where one is looked at. */
+  traces?: { trace_id: string; url?: string }[];
   steps?: Step[];
 }
 

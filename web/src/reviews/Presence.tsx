@@ -4,6 +4,7 @@ import { Eye } from "lucide-react";
 import { useEffect } from "react";
 import { request } from "../api/request";
 import { useProject } from "../session/session";
+import { useAnnounce } from "../ui/Announcements";
 import { useLocale, useWords } from "../words/words";
 import css from "./ReviewRequest.module.css";
 import { reviewsPath } from "./reviews";
@@ -45,13 +46,10 @@ export function Presence({ id }: { id: string }) {
   const known = viewers.flatMap((v) => v.principal ?? []);
   const others = viewers.length - known.length;
   const names = others > 0 ? [...known, words.review.somebody(others)] : known;
-  return (
-    <p className={css.presence} role="status" aria-live="polite">
-      {names.length > 0 ? (
-        <>
-          <Eye size={16} aria-hidden /> {words.review.looking(new Intl.ListFormat(locale, { type: "conjunction" }).format(names), viewers.length)}
-        </>
-      ) : null}
-    </p>
-  );
+  const text = names.length > 0 ? words.review.looking(new Intl.ListFormat(locale, { type: "conjunction" }).format(names), viewers.length) : "";
+  const announce = useAnnounce();
+  useEffect(() => {
+    if (text) announce(text);
+  }, [text, announce]);
+  return text ? <p className={css.presence}><Eye size={16} aria-hidden /> {text}</p> : null;
 }

@@ -297,6 +297,8 @@ export const en = {
     submitted_: "The decision was accepted. The agent goes on.",
     claim: "Claim",
     release: "Release",
+    looking: (who: string, count: number) => `${who} ${count === 1 ? "is" : "are"} looking at this`,
+    somebody: (count: number) => (count === 1 ? "Somebody else" : `${count} others`),
     claimedBy: (who: string, until: string) => `Claimed by ${who} until ${until}`,
     claimedByYou: (until: string) => `Claimed by you until ${until}`,
     extend: "Extend by an hour",

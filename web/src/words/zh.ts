@@ -297,6 +297,8 @@ export const zh: Words = {
     submitted_: "决定已被接受，智能体继续运行。",
     claim: "领取",
     release: "放回",
+    looking: (who) => `${who}正在查看`,
+    somebody: (count) => (count === 1 ? "另一位用户" : `另外 ${count} 位用户`),
     claimedBy: (who, until) => `由 ${who} 领取，至 ${until}`,
     claimedByYou: (until) => `由您领取，至 ${until}`,
     extend: "延长一小时",

@@ -1,1 +1,0 @@
-export{l as SubagentDiscoveryHandle}from"./ChatPage-BPL49nNB.js";

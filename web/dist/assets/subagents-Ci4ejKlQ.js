@@ -1,0 +1,1 @@
+export{l as SubagentDiscoveryHandle}from"./ChatPage-D0waq6To.js";
