@@ -97,7 +97,7 @@ func fail(stderr io.Writer, err error) int {
 	if errors.As(err, &own) && own.Err == nil { // all has been said
 		return own.Code
 	}
-	_, _ = fmt.Fprintln(stderr, "parley:", err) // nobody is left to be told
+	_, _ = fmt.Fprintln(stderr, "parley:", cli.Printable(err.Error())) // nobody is left to be told
 	if own != nil {
 		return own.Code
 	}

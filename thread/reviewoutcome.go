@@ -28,6 +28,9 @@ func (s *Service) reviewed(ctx context.Context, d *draft, answers []agent.Answer
 		if err := s.mayDecide(ctx, asked); err != nil {
 			return nil, err
 		}
+		if err := checkNotes(*r, a, d.open); err != nil {
+			return nil, err
+		}
 	}
 	return found, nil
 }

@@ -82,7 +82,7 @@ func (a *asker) line(ctx context.Context, prompt string) (string, error) {
 func (a *asker) choose(ctx context.Context, title string, options []string) (string, error) {
 	text := title + "\n"
 	for i, o := range options {
-		text += fmt.Sprintf("  %d) %s\n", i+1, o)
+		text += fmt.Sprintf("  %d) %s\n", i+1, oneLine(o))
 	}
 	if _, err := fmt.Fprint(a.out, text); err != nil {
 		return "", err

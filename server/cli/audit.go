@@ -77,9 +77,9 @@ type auditEntry struct {
 func (e *auditEntry) by() string {
 	switch {
 	case e.Principal != "":
-		return printable(e.Principal)
+		return oneLine(e.Principal)
 	case e.Body.Actor.Kind == "agent" && e.Agent != "":
-		return printable(e.Agent)
+		return oneLine(e.Agent)
 	case e.Body.Actor.Kind == "anonymous":
 		return "anonymous"
 	}
@@ -92,14 +92,14 @@ func (e *auditEntry) about() string {
 		return e.ReviewID
 	}
 	if e.Body.Tool != "" {
-		return printable(e.Body.Tool)
+		return oneLine(e.Body.Tool)
 	}
 	var key struct {
 		Name string `json:"name"`
 		ID   string `json:"id"`
 	}
 	if strings.HasPrefix(e.Action, "key.") && json.Unmarshal(e.Body.Detail, &key) == nil && key.ID != "" {
-		return "key " + printable(key.ID) + " of " + printable(or(key.Name, key.ID))
+		return "key " + oneLine(key.ID) + " of " + oneLine(or(key.Name, key.ID))
 	}
 	return "-"
 }
@@ -137,7 +137,7 @@ func (cmd *listAudit) Run(s *Streams) error {
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At, e.Action, e.by(), e.about(), or(printable(e.Decision), "-"))
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At, e.Action, e.by(), e.about(), or(oneLine(e.Decision), "-"))
 	}
 	return w.Flush()
 }
@@ -155,6 +155,11 @@ func (cmd *exportAudit) Run(s *Streams) error {
 	resp, err := c.send(context.Background(), http.MethodGet, c.project("audit", "export"), query, nil)
 	if err != nil {
 		return coded(err)
+	}
+	if s.terminal() { // elsewhere it is to the byte
+		shown := &printableWriter{w: s.Out}
+		_, err = io.Copy(shown, resp.Body)
+		return errors.Join(err, shown.Close(), resp.Body.Close())
 	}
 	_, err = io.Copy(s.Out, resp.Body) // an export that is cut off ends with an error
 	return errors.Join(err, resp.Body.Close())

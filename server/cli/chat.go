@@ -9,7 +9,7 @@ import (
 // chat talks with the agent until the input ends. When the run suspends, the decision is asked for
 // inline, and the conversation goes on.
 func (s *session) chat(ctx context.Context) error {
-	if err := s.say(fmt.Sprintf("Session %s with %s. An empty input (Ctrl-D) or /exit ends it.\n", s.w.session, printable(s.cmd.Agent))); err != nil {
+	if err := s.say(fmt.Sprintf("Session %s with %s. An empty input (Ctrl-D) or /exit ends it.\n", oneLine(s.w.session), oneLine(s.cmd.Agent))); err != nil {
 		return err
 	}
 	if err := s.goOn(ctx); err != nil {

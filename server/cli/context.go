@@ -3,10 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
-	"unicode"
 )
 
 // choices are the members of a suspension's context that list the decisions; they are shown as the choice itself.
@@ -72,19 +70,4 @@ func indented(text string) string {
 		return ""
 	}
 	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
-}
-
-// printable shows control characters instead of letting them work the reviewer's terminal: what an agent or
-// its user wrote must not be able to hide or forge what is shown.
-func printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		joins := r == '\u200c' || r == '\u200d' // scripts and emoji need them
-		if r == '\n' || r == '\t' || joins || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
-			b.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&b, "\\u%04x", r)
-	}
-	return b.String()
 }

@@ -133,7 +133,7 @@ func askReview(ctx context.Context, a *asker, r *review) (map[string]any, error)
 	for i, action := range r.Actions {
 		title := "Select a decision:"
 		if len(r.Actions) > 1 {
-			title = fmt.Sprintf("Select a decision for %s (%d of %d):", printable(action.Name), i+1, len(r.Actions))
+			title = fmt.Sprintf("Select a decision for %s (%d of %d):", oneLine(action.Name), i+1, len(r.Actions))
 		}
 		d, err := askAction(ctx, a, title, action)
 		if err != nil {

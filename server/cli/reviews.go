@@ -87,7 +87,7 @@ func (cmd *listReviews) Run(s *Streams) error {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ID\tAGENT\tWHAT\tSTATUS\tWAITING\tDEADLINE\tASSIGNEE") // Flush has the error
 	for _, r := range all {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, printable(r.Agent), printable(r.what()), r.Status, r.waited(), or(r.ExpiresAt, "never"), or(printable(r.Assignee), "-"))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, oneLine(r.Agent), oneLine(r.what()), r.Status, r.waited(), or(r.ExpiresAt, "never"), or(oneLine(r.Assignee), "-"))
 	}
 	return w.Flush()
 }
@@ -126,13 +126,13 @@ func (r *review) what() string {
 // decisions tells what may be decided: for each action, where they differ.
 func (r *review) decisions() string {
 	all := r.allowed()
-	text := "Allowed decisions: " + printable(or(strings.Join(all, ", "), "any")) + "\n"
+	text := "Allowed decisions: " + oneLine(or(strings.Join(all, ", "), "any")) + "\n"
 	if !slices.ContainsFunc(r.Actions, func(a action) bool { return len(a.Allowed) > len(all) }) {
 		return text
 	}
-	text = "Allowed decisions, for all together: " + printable(or(strings.Join(all, ", "), "none")) + "; by --decisions:\n"
+	text = "Allowed decisions, for all together: " + oneLine(or(strings.Join(all, ", "), "none")) + "; by --decisions:\n"
 	for _, a := range r.Actions {
-		text += "  " + printable(a.Name) + ": " + printable(strings.Join(a.Allowed, ", ")) + "\n"
+		text += "  " + oneLine(a.Name) + ": " + oneLine(strings.Join(a.Allowed, ", ")) + "\n"
 	}
 	return text
 }
@@ -189,12 +189,12 @@ func (o output) print(s *Streams, r *review) error {
 		return writeIndented(s.Out, r.raw)
 	}
 	head := fmt.Sprintf("Review %s: %s\nExecution %s, agent %s, requested by %s\nWaiting since %s (%s), deadline %s\n",
-		r.ID, r.Status, or(r.ExecutionID, "-"), printable(r.Agent), printable(or(r.Requester, "nobody known")), r.CreatedAt, r.waited(), or(r.ExpiresAt, "none"))
+		r.ID, r.Status, or(r.ExecutionID, "-"), oneLine(r.Agent), oneLine(or(r.Requester, "nobody known")), r.CreatedAt, r.waited(), or(r.ExpiresAt, "none"))
 	if r.Role != "" {
-		head += "Decided by people with the role " + printable(r.Role) + "\n"
+		head += "Decided by people with the role " + oneLine(r.Role) + "\n"
 	}
 	if r.Assignee != "" {
-		head += "Claimed by " + printable(r.Assignee) + "\n"
+		head += "Claimed by " + oneLine(r.Assignee) + "\n"
 	}
 	if r.Message != "" {
 		head += "Original message:\n" + indented(printable(r.Message))
@@ -207,10 +207,10 @@ func (o output) print(s *Streams, r *review) error {
 	}
 	tail := r.decisions()
 	for _, c := range r.Comments {
-		tail += fmt.Sprintf("Comment of %s at %s:\n%s", printable(c.By), c.At, indented(printable(c.Text)))
+		tail += fmt.Sprintf("Comment of %s at %s:\n%s", oneLine(c.By), c.At, indented(printable(c.Text)))
 	}
 	if d := r.Decided; d != nil {
-		tail += fmt.Sprintf("Decided: %s by %s at %s\n", printable(or(d.Decision, "answered")), printable(r.decider()), d.At)
+		tail += fmt.Sprintf("Decided: %s by %s at %s\n", oneLine(or(d.Decision, "answered")), oneLine(r.decider()), d.At)
 		if d.Notes != "" {
 			tail += "Notes:\n" + indented(printable(d.Notes))
 		}

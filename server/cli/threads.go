@@ -59,7 +59,7 @@ func (cmd *listThreads) Run(s *Streams) error {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ID\tSTATUS\tAGENT\tCREATED\tUPDATED") // Flush has the error
 	for _, t := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Status, or(printable(t.Metadata.Graph), "-"), t.CreatedAt, t.UpdatedAt)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Status, or(oneLine(t.Metadata.Graph), "-"), t.CreatedAt, t.UpdatedAt)
 	}
 	return w.Flush()
 }

@@ -106,19 +106,19 @@ func (cmd *watchReviews) line(w io.Writer, r *review) error {
 	if cmd.JSON {
 		b, err := json.Marshal(r.raw) // compact
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s\n", b)
+			_, err = fmt.Fprintf(w, "%s\n", escapeJSON(b))
 		}
 		return err
 	}
-	text := fmt.Sprintf("%s  %-10s  %s: %s", r.ID, r.Status, printable(r.Agent), printable(r.what()))
+	text := fmt.Sprintf("%s  %-10s  %s: %s", r.ID, r.Status, oneLine(r.Agent), oneLine(r.what()))
 	if r.Role != "" {
-		text += " (for the role " + printable(r.Role) + ")"
+		text += " (for the role " + oneLine(r.Role) + ")"
 	}
 	if r.Status == "claimed" {
-		text += " (" + printable(r.Assignee) + ")"
+		text += " (" + oneLine(r.Assignee) + ")"
 	}
 	if d := r.Decided; d != nil {
-		text += fmt.Sprintf(" (%s by %s)", printable(or(d.Decision, "answered")), printable(r.decider()))
+		text += fmt.Sprintf(" (%s by %s)", oneLine(or(d.Decision, "answered")), oneLine(r.decider()))
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err
