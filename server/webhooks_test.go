@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"os/exec"
 	"sync/atomic"
 	"testing"
 
@@ -90,4 +92,23 @@ func TestWebhooksGoInsideWhereTheyAreAllowedTo(t *testing.T) {
 	c.post("/runs/wait", `{"assistant_id":"echo","input":{},"webhook":"http://127.0.0.1:1/"}`).is(http.StatusBadRequest)
 	_, err = server.New(server.Options{Agents: testAgents(), Ephemeral: true, WebhookInside: []string{"http://x/"}})
 	require.ErrorContains(t, err, "WebhookInside")
+}
+
+func TestHostsInsideAreNamedByAFlagOrTheEnvironment(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		args []string
+		env  string
+	}{
+		"flag":        {args: []string{"--webhook-allow", "hooks.lan", "--webhook-allow", "not a host"}},
+		"environment": {env: "PARLEY_WEBHOOK_ALLOW=hooks.lan,not a host"},
+	} {
+		args, err := json.Marshal(append([]string{"serve", "--ephemeral", "--port", "0"}, tt.args...))
+		require.NoError(t, err)
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), childEnv+"="+string(args), tt.env)
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err, name)
+		require.Contains(t, string(out), `"not a host" is neither a host nor an address range`, name)
+	}
 }
