@@ -61,6 +61,8 @@ type eventReader struct {
 	past   *eventHistory
 	spent  *eventHistory // whose last frames next has returned
 	tries  int           // of past, without anything new
+	sure   bool          // the log reached the ring before past looked the last time
+	gap    bool          // events were lost before the next one
 	seen   uint64
 
 	lead   []frame.Frame // to be given out before all else
@@ -145,7 +147,7 @@ func (r *eventReader) fromTrack(ctx context.Context) ([]frame.Frame, status, err
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.epoch != t.epoch { // another thread has taken the id
-		r.epoch, r.pos, r.cursor, r.seq, r.last, r.replay, r.asked = t.epoch, 0, 0, 0, 0, replay{}, false
+		r.epoch, r.pos, r.cursor, r.seq, r.last, r.replay, r.asked, r.gap = t.epoch, 0, 0, 0, 0, replay{}, false, false
 	}
 	frames, state, behind, err := t.after(ctx, r.pos, r.filters.Channels())
 	if err != nil {
@@ -175,10 +177,13 @@ func (r *eventReader) fromLog(ctx context.Context) ([]frame.Frame, status, error
 		return nil, waiting, err
 	}
 	if r.past.pos > r.pos {
-		r.pos, r.tries = r.past.pos, 0
+		r.pos, r.tries, r.sure = r.past.pos, 0, false
 	}
 	notice, cut := r.cutNotice()
-	state := r.caughtUp()
+	state, err := r.caughtUp(ctx)
+	if err != nil {
+		return nil, waiting, err
+	}
 	frames, err = r.pass(ctx, frames)
 	if cut && err == nil {
 		frames = r.prepend(notice, frames)
@@ -187,7 +192,7 @@ func (r *eventReader) fromLog(ctx context.Context) ([]frame.Frame, status, error
 }
 
 // caughtUp looks whether the replay has reached the ring.
-func (r *eventReader) caughtUp() status {
+func (r *eventReader) caughtUp(ctx context.Context) (status, error) {
 	t := r.track
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,18 +200,27 @@ func (r *eventReader) caughtUp() status {
 	switch {
 	case r.pos >= from || r.epoch != t.epoch:
 		r.drop()
-	case r.past.done && (from <= t.end || r.tries >= maxTries):
-		r.pos = from // the log has no more: what lies between is gone
+		return more, nil
+	case !r.past.done:
+		return more, nil
+	case r.sure || r.tries >= maxTries:
+		r.pos, r.gap = from, r.gap || !r.sure // the log has no more: what lies between was removed, or is lost
 		r.drop()
-	case r.past.done: // published, and about to be stored
-		r.tries++
-		return missing
+		return more, nil
 	}
-	return more
+	end, _, err := t.log.end(ctx)
+	if err != nil {
+		return waiting, err
+	}
+	if r.sure = end >= from; r.sure {
+		return more, nil // it reaches there: if the next look finds nothing, that was removed
+	}
+	r.tries++
+	return missing, nil // published, and about to be stored
 }
 
 // drop ends the reader's own replay; what it returned last stays valid until forget.
-func (r *eventReader) drop() { r.spent, r.past = r.past, nil }
+func (r *eventReader) drop() { r.spent, r.past, r.tries, r.sure = r.past, nil, 0, false }
 
 // forget gives the memory of a replay that has ended back.
 func (r *eventReader) forget() {
@@ -220,7 +234,7 @@ func (r *eventReader) forget() {
 // events are missing.
 func (r *eventReader) pass(ctx context.Context, frames []frame.Frame) ([]frame.Frame, error) {
 	r.giveBack()
-	all := true
+	all := !r.gap
 	for i := range frames {
 		all = all && !frames[i].Gap && r.wants(&frames[i])
 	}
@@ -234,6 +248,7 @@ func (r *eventReader) pass(ctx context.Context, frames []frame.Frame) ([]frame.F
 	out := (*r.lent)[:0]
 	for i := range frames {
 		f := frames[i]
+		f.Gap, r.gap = f.Gap || r.gap, false
 		if f.Gap && r.last > 0 && f.Seq > r.last+1 {
 			lost, err := r.gapFrames(ctx, r.last+1, f.Seq-1, f.Seq-1)
 			if err != nil {

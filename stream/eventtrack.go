@@ -46,6 +46,7 @@ type eventTrack struct {
 	bytes   int
 	evicted int64 // Pos of the last frame that fell off the ring, at least where the track began
 	gap     bool  // entries were lost before the next frame
+	doubt   doubt
 	checked time.Time
 }
 
@@ -256,16 +257,26 @@ func (t *eventTrack) catchUp(ctx context.Context, ring []thread.Entry) (read boo
 		}
 	}
 	if len(stored) > 0 {
+		t.doubt.ends()
 		return true, t.add(ctx, stored)
 	}
+	lost := false // what must be in the log
+	if must := mustHave(t.end, ring); next == 0 && must > t.pos {
+		var again bool
+		again, lost, err = t.doubt.lacks(ctx, t.log, must, func() ([]thread.Entry, error) { return t.log.read(ctx, t.pos, 1) })
+		if again || err != nil {
+			return false, err
+		}
+	}
 	if len(ring) == 0 {
-		t.pos = max(t.pos, t.end) // what was behind pos is gone
+		t.pos, t.gap = max(t.pos, t.end), t.gap || lost // what was behind pos was removed, or is lost
 		return true, nil
 	}
 	follow, gap, err := joinable(ring, next, false)
 	if err != nil {
 		return false, err
 	}
+	gap = gap || lost
 	if len(follow) > 0 {
 		follow = follow[:contiguous(follow)]
 	}

@@ -134,6 +134,24 @@ func (f *feed) inLog() int64 {
 	return f.stored
 }
 
+// missedTo is the Pos of the newest entry that the feed knows of and that isn't in the ring.
+func (f *feed) missedTo() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return max(f.lost, f.stored)
+}
+
+// newest is the Pos of the newest entry that the feed was told of.
+func (f *feed) newest() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	pos := max(f.lost, f.stored)
+	if n := len(f.ring); n > 0 {
+		pos = max(pos, f.ring[n-1].entry.Pos)
+	}
+	return pos
+}
+
 // runEnded marks the run's projection and wakes its readers.
 func (f *feed) runEnded(runID string) {
 	f.mu.Lock()

@@ -2,6 +2,8 @@ package stream
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sort"
 	"time"
 
@@ -31,6 +33,7 @@ type runReader struct {
 	past  *history // the reader's own replay, while it is behind the ring
 	tries int      // of past, without anything new
 	gap   bool     // the client misses frames before the next one
+	doubt doubt
 }
 
 // newRunReader returns a reader of the frames behind number after. Close it.
@@ -147,6 +150,14 @@ func (r *runReader) fromLog(ctx context.Context) ([]frame.Frame, status, error) 
 	if r.track == nil {
 		if !r.past.done {
 			return frames, more, nil
+		}
+		if !r.past.project.Finished() {
+			switch run, err := r.hub.source.GetRun(ctx, r.past.run.ThreadID, r.past.run.ID); {
+			case err != nil && !errors.Is(err, thread.ErrNotFound):
+				return nil, waiting, fmt.Errorf("stream: run %s: %w", r.past.run.ID, err)
+			case err == nil && !run.Status.Ended() && r.doubt.lasts():
+				return frames, missing, nil // asked was a server that doesn't know of the end
+			}
 		}
 		if !r.past.begun && r.after >= 0 && !r.past.run.StartedAt.IsZero() {
 			r.gap = true // its log is gone

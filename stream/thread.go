@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/parley-dev/parley/stream/frame"
 	"github.com/parley-dev/parley/thread"
@@ -64,7 +65,10 @@ type threadReader struct {
 	at    int64 // time of the last frame
 	seen  uint64
 	gap   bool
+	doubt doubt
 	out   []frame.Frame
+
+	checked time.Time // when the log was looked at between runs
 }
 
 func (t *threadReader) close() {
@@ -194,9 +198,9 @@ func (t *threadReader) nextRun(ctx context.Context) (status, error) {
 		return waiting, err
 	}
 	if len(entries) == 0 {
-		t.seen = version
-		return waiting, nil
+		return t.none(ctx, version)
 	}
+	t.doubt.ends()
 	if entries[0].Snapshot { // what this protocol shows of a state is told with runs
 		for _, e := range entries {
 			if e.Snapshot {
@@ -221,6 +225,24 @@ func (t *threadReader) nextRun(ctx context.Context) (status, error) {
 		t.follow(run)
 	}
 	return more, nil
+}
+
+// none looks why the log has nothing behind pos.
+func (t *threadReader) none(ctx context.Context, version uint64) (status, error) {
+	if must := t.feed.newest(); must > t.pos {
+		again, lost, err := t.doubt.lacks(ctx, t.log, must, func() ([]thread.Entry, error) { return t.log.read(ctx, t.pos, 1) })
+		switch {
+		case errors.Is(err, errUnwritten):
+			return missing, nil
+		case err != nil:
+			return waiting, err
+		case again:
+			return more, nil
+		}
+		t.gap = t.gap || lost
+	}
+	t.seen = version
+	return waiting, nil
 }
 
 // done is the event that ends a run in mode "lifecycle".
@@ -251,5 +273,13 @@ func (t *threadReader) changed() <-chan struct{} {
 func (t *threadReader) idle(ctx context.Context) {
 	if t.run != nil {
 		t.run.idle(ctx)
+		return
+	}
+	if time.Since(t.checked) < checkInterval {
+		return
+	}
+	t.checked = time.Now()
+	if end, _, err := t.log.end(ctx); err == nil && end > t.pos {
+		t.feed.nudge() // not announced
 	}
 }

@@ -40,6 +40,8 @@ type track struct {
 	evictedPos int64
 	evictedN   int64
 	checked    time.Time // when the run's row was read last
+	doubt      doubt
+	complete   int64 // Pos up to which the log is known to have no more of the run than was folded
 }
 
 // trackKey names a projection that is shared.
@@ -83,19 +85,43 @@ func (t *track) advance(ctx context.Context) (retry bool, err error) {
 				return false, err
 			}
 			if read {
+				t.doubt.ends()
 				if len(t.frames) > made {
 					return false, nil // show these first
 				}
 				continue
 			}
 			if !covered {
+				again, lost, err := t.lacks(ctx, entries, next)
+				if errors.Is(err, errUnwritten) {
+					return true, nil
+				}
+				if err != nil {
+					return false, err
+				}
+				if again {
+					continue
+				}
 				var gap bool
 				if entries, gap, err = joinable(entries, next, t.ended.Load()); err != nil {
 					return true, nil
 				}
-				t.fold.gap = t.fold.gap || gap
+				t.fold.gap = t.fold.gap || gap || lost
 			}
-			t.drained = lookAgain
+			if lookAgain {
+				known, err := t.endIsKnown(ctx)
+				if err != nil {
+					return false, err
+				}
+				if !known {
+					if t.doubt.lasts() {
+						return true, nil
+					}
+					t.doubt.ends()
+					t.ended.Store(false) // a fail-over has taken it back: the run goes on
+				}
+				t.drained = known
+			}
 			if len(entries) == 0 && !t.fold.begun {
 				t.fold.pos = max(t.fold.pos, last) // the run begins behind those that the ring has
 			}
@@ -143,6 +169,39 @@ func (t *track) catchUp(ctx context.Context, ring []thread.Entry) (read bool, ne
 		}
 	}
 	return len(stored) > 0, next, t.add(ctx, stored)
+}
+
+// lacks is doubt.lacks of what the ring begins with or, if it has nothing, of what it missed.
+func (t *track) lacks(ctx context.Context, ring []thread.Entry, next int64) (again, lost bool, err error) {
+	must := mustHave(t.feed.missedTo(), ring)
+	if next > 0 || must <= max(t.fold.pos, t.complete) {
+		return false, false, nil
+	}
+	defer func() {
+		if err == nil && !again {
+			t.complete = must
+		}
+	}()
+	log := threadLog{source: t.fold.source, threadID: t.run.ThreadID}
+	return t.doubt.lacks(ctx, log, must, func() ([]thread.Entry, error) {
+		stored, err := t.fold.read(ctx)
+		if errors.Is(err, thread.ErrNotFound) {
+			return nil, nil
+		}
+		return stored, err
+	})
+}
+
+// endIsKnown tells whether the server whose log lacks the run's end knows that the run has ended.
+func (t *track) endIsKnown(ctx context.Context) (bool, error) {
+	run, err := t.fold.source.GetRun(ctx, t.run.ThreadID, t.run.ID)
+	if errors.Is(err, thread.ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("stream: run %s: %w", t.run.ID, err)
+	}
+	return run.Status.Ended(), nil
 }
 
 // add folds entries and keeps their frames.

@@ -43,9 +43,7 @@ func (s *session) checkReaders(ctx context.Context, rec *record) {
 		s.checkReader(last, rec, nil)
 		for _, r := range list {
 			s.checkReader(r, rec, last)
-			// Where a master took the beginning of a run with it, the run begins once more for those who come later.
-			begunAnew := id != "" && s.w.deposes() && len(last.frames) > 0 && last.frames[0].n >= jump
-			if !s.rollbacks && !begunAnew {
+			if !s.rollbacks {
 				s.w.same(r, last)
 			}
 		}
@@ -86,7 +84,7 @@ func frames(e thread.Entry) bool {
 // or for a run's reader a replay.
 func (s *session) checkReader(r *reader, rec *record, replay *reader) {
 	var want []int64 // in order
-	kinds, questions := map[int64]string{}, map[int64]string{}
+	kinds, facts := map[int64]string{}, map[int64]string{}
 	switch {
 	case r.run == "":
 		shown := map[string]bool{}
@@ -100,8 +98,11 @@ func (s *session) checkReader(r *reader, rec *record, replay *reader) {
 			}
 			if e.Seq > 0 && !frames(e) {
 				want = append(want, e.Seq)
-				if q, ok := e.Event.Payload.(agent.InterruptInfo); ok {
-					questions[e.Seq] = q.ID
+				switch p := e.Event.Payload.(type) {
+				case agent.InterruptInfo:
+					facts[e.Seq] = p.ID
+				case agent.Answered:
+					facts[e.Seq] = strings.Join(p.InterruptIDs, " ")
 				}
 				kinds[e.Seq] = string(e.Event.Kind) + " of run " + e.RunID
 			}
@@ -111,7 +112,10 @@ func (s *session) checkReader(r *reader, rec *record, replay *reader) {
 		}
 	case replay != nil:
 		for _, f := range replay.frames {
-			want = append(want, f.n)
+			// A run whose beginning a master took with it begins anew for those who come later.
+			if f.name != "metadata" || len(r.frames) == 0 || r.frames[0].name != "metadata" {
+				want = append(want, f.n)
+			}
 		}
 	default:
 		before := int64(-1)
@@ -129,14 +133,18 @@ func (s *session) checkReader(r *reader, rec *record, replay *reader) {
 			s.w.violated("%s: %s came although %d had come: %s", r.who, f, last, around(r.frames, i))
 		}
 		for next < len(want) && want[next] < f.n {
-			if want[next] > last && !f.gap && !f.synthetic && !told[questions[want[next]]] {
+			if want[next] > last && !f.gap && !f.synthetic && !told[facts[want[next]]] {
 				s.w.violated("%s: %d (%s) is missing before %s: %s", r.who, want[next], kinds[want[next]], f, around(r.frames, i))
 			}
 			next++
 		}
-		if f.name == "input.requested" { // also one of whom the store has lost that it was asked
+		switch f.name { // also what the store has lost, and says once more
+		case "input.requested":
 			told[questionOf(f.data)] = true
+		case "input.answered":
+			told[answeredIn(f.data)] = true
 		}
+		delete(told, "")
 		last = max(last, f.n)
 	}
 	if i, _ := slices.BinarySearch(want, last+1); i < len(want) && !r.gone && (r.clean == 0 || !s.w.deposes()) {
@@ -162,6 +170,13 @@ func questionOf(data string) string {
 	_, rest, _ := strings.Cut(data, `"interrupt_id":"`)
 	id, _, _ := strings.Cut(rest, `"`)
 	return id
+}
+
+// answeredIn are the ids in an input.answered frame.
+func answeredIn(data string) string {
+	_, rest, _ := strings.Cut(data, `"interrupt_ids":["`)
+	ids, _, _ := strings.Cut(rest, `"]`)
+	return strings.ReplaceAll(ids, `","`, " ")
 }
 
 // difference shows two texts where they begin to differ.

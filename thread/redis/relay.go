@@ -136,7 +136,7 @@ func (r *relay) attend(ctx context.Context) {
 			_ = ps.Subscribe(ctx, r.channels(join)...) // the same
 		}
 		if len(look) > 0 {
-			r.lookAt(ctx, look)
+			r.lookAt(ctx, ps, look)
 		}
 	}
 }
@@ -161,18 +161,37 @@ func (r *relay) channels(ids []string) []string {
 	return list
 }
 
-// lookAt finds out where logs end, and tells that what is in them may have been missed.
-func (r *relay) lookAt(ctx context.Context, ids []string) {
+// lookAt finds out where logs end, and tells that what is in them may have been missed. It
+// looks at the server that the subscription leads to: another one, as during a fail-over,
+// may not have what was published before the subscription began.
+func (r *relay) lookAt(ctx context.Context, ps *rds.PubSub, ids []string) {
 	calls := make([]*call, len(ids))
 	for i, id := range ids {
 		calls[i] = &call{script: "logends", keys: r.s.keys.thread(id)[:logEndKeys]}
 	}
-	if err := r.s.evalAll(ctx, calls...); err != nil {
+	var heard *rds.IntCmd
+	together, err := r.s.evalBehind(ctx, func(p rds.Pipeliner) {
+		if _, cluster := r.s.client.(*rds.ClusterClient); !cluster {
+			heard = p.Publish(ctx, r.s.keys.probe(r.s.origin), "")
+		}
+	}, calls...)
+	if err == nil && heard != nil {
+		err = heard.Err()
+	}
+	if err != nil {
 		if ctx.Err() == nil {
 			r.s.log.Warn("look at the logs of watched threads", "err", err)
 		}
 		pause(ctx, relayPause)
 		r.lookLater(ids)
+		return
+	}
+	switch {
+	case heard != nil && heard.Val() == 0:
+		_ = ps.Close() // receive finds out, and takes a new one
+		return
+	case heard != nil && !together:
+		r.lookLater(ids) // it has the script now
 		return
 	}
 	for i, id := range ids {

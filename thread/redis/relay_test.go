@@ -131,6 +131,10 @@ func TestSubscriberSeesWhatOthersDo(t *testing.T) {
 	large[0].Event.Payload = customOf(200_000)
 	require.NoError(t, works.AppendLog(works.ctx, lease, large))
 	pos++
+	const armed = `call 7 {"principal":"ann"}`
+	_, _, err = works.RequestCancel(works.ctx, id, a.Run.ID, armed, time.Now())
+	require.NoError(t, err)
+	l.until(t, "the owner hears of a call that is armed", func() bool { return l.cancels[a.Run.ID] == armed })
 	_, _, err = works.RequestCancel(works.ctx, id, a.Run.ID, "interrupt", time.Now())
 	require.NoError(t, err)
 	l.until(t, "the owner hears of the cancel", func() bool { return l.cancels[a.Run.ID] == "interrupt" })
@@ -218,6 +222,45 @@ func TestSubscriptionFollowsTheMaster(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, other.AppendLog(t.Context(), *admitted.Lease, notes(*admitted.Lease, admitted.Lease.NextPos, 1)))
 	l.until(t, "the entry", func() bool { return l.last(a.Run.ThreadID) > 0 })
+}
+
+// TestALogIsLookedAtWhereItsSubscriptionLeads: while commands still go to a master that was
+// deposed, what its log lacks isn't taken for all there was before the subscription.
+func TestALogIsLookedAtWhereItsSubscriptionLeads(t *testing.T) {
+	t.Parallel()
+	deposed, master := redistest.Start(t), redistest.Start(t)
+	other, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: master.URL()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	a := admission(newID())
+	a.Claim = &thread.Claim{Worker: "w", Lease: time.Hour}
+	admitted, err := other.AdmitRun(t.Context(), a)
+	require.NoError(t, err)
+	lease := *admitted.Lease
+	require.NoError(t, other.AppendLog(t.Context(), lease, notes(lease, lease.NextPos, 3)))
+
+	var failedOver atomic.Bool
+	var subscriptions atomic.Int64
+	s, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: deposed.URL() + "?pool_size=1", Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if failedOver.Load() {
+			addr = master.Addr()
+			subscriptions.Add(1)
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	failedOver.Store(true) // of connections that are made from now on
+	l := newListener(s)
+	sub := s.Subscribe(l)
+	l.until(t, "it listens", func() bool { return l.work > 0 })
+	sub.Watch(lease.ThreadID)
+	l.until(t, "a look", func() bool { return l.missed > 0 || subscriptions.Load() > 1 })
+	old := rds.NewClient(&rds.Options{Addr: deposed.Addr(), DisableIdentity: true})
+	defer old.Close()
+	require.NoError(t, old.ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err())
+	last := lease.NextPos + 2
+	l.until(t, "the entries", func() bool { return l.last(lease.ThreadID) == last })
 }
 
 // TestManyWatchedThreadsShareOneConnection: ten thousand of them (issue 5).

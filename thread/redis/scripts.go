@@ -141,11 +141,19 @@ type call struct {
 // evalAll runs scripts in one round trip, each with an answer of its own. In a
 // cluster those of different nodes run at the same time.
 func (s *Store) evalAll(ctx context.Context, calls ...*call) error {
+	_, err := s.evalBehind(ctx, func(rds.Pipeliner) {}, calls...)
+	return err
+}
+
+// evalBehind is evalAll with commands before the scripts. Together says that all went over
+// the same connection: there was no script that the server had forgotten.
+func (s *Store) evalBehind(ctx context.Context, first func(rds.Pipeliner), calls ...*call) (together bool, err error) {
 	if len(calls) == 0 {
-		return nil
+		return true, nil
 	}
 	cmds := make([]*rds.Cmd, len(calls))
-	_, err := s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
+	_, err = s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
+		first(p)
 		for i, c := range calls {
 			cmds[i] = p.EvalSha(ctx, scripts()[c.script].Hash(), c.keys, c.args...)
 		}
@@ -155,20 +163,22 @@ func (s *Store) evalAll(ctx context.Context, calls ...*call) error {
 		for i, c := range calls {
 			c.reply = newReply(c.script, cmds[i].Val())
 		}
-		return nil
+		return true, nil
 	}
+	together = true
 	for i, c := range calls {
 		value, failed := cmds[i].Result()
 		switch {
 		case failed == nil:
 			c.reply = newReply(c.script, value)
 		case rds.HasErrorPrefix(failed, "NOSCRIPT"):
+			together = false
 			if c.reply = s.eval(ctx, c.script, c.keys, c.args...); c.reply.err != nil {
-				return c.reply.err
+				return false, c.reply.err
 			}
 		default:
-			return unavailable(fmt.Errorf("redis: %s: %w", c.script, failed))
+			return false, unavailable(fmt.Errorf("redis: %s: %w", c.script, failed))
 		}
 	}
-	return nil
+	return together, nil
 }
