@@ -10,8 +10,8 @@ after(() => browser.close());
 
 export const server = process.env.WEB_URL;
 
-/** How long a page may take, in ms: the machine is shared. */
-const PATIENCE = 30_000;
+/** How long a page may take, in ms: the machine is shared. WEB_PATIENCE shortens it for whoever writes tests. */
+const PATIENCE = Number(process.env.WEB_PATIENCE ?? 30_000);
 
 /** A window of its own, as of another person. What the page reports as wrong is a failure of the test. */
 export async function newTab(t, { dark = false, phone = false, ...options } = {}) {
@@ -79,9 +79,39 @@ export async function ask(agent, text) {
 /** A call of the project's API: a GET, or with a body a POST. */
 export const project = (path, body) => json(`/api/v1/projects/default${path}`, body);
 
-async function json(path, body) {
-  const sent = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  return (await fetch(server + path, sent)).json();
+/** Puts an item into the long-term store, for agents that wait for one. */
+export const putItem = (namespace, key, value) => json("/store/items", { namespace, key, value }, "PUT");
+
+async function json(path, body, method = "POST") {
+  const sent = body && { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const text = await (await fetch(server + path, sent)).text();
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+/** A word of this run alone: a second try finds what the first one left. */
+export const word = () => `W${Array.from({ length: 6 }, () => String.fromCharCode(97 + Math.random() * 26)).join("")}`;
+
+/** The review that is shown, on its page or beside the list. */
+export const request = (tab) => tab.getByRole("article", { name: "Review Request" });
+
+/** The review that a thread waits for. */
+export async function reviewOf(thread) {
+  const { reviews } = await project("/reviews?status=open&limit=200");
+  return reviews.find((r) => r.thread_id === thread);
+}
+
+/** The page of the review that a thread waits for. */
+export async function openReview(t, thread, options) {
+  const review = await reviewOf(thread);
+  const tab = await newTab(t, options);
+  await tab.goto(`${server}/reviews/${review.review_id}`);
+  await request(tab).waitFor();
+  return { tab, review };
+}
+
+/** Asserts that nothing is wider than a phone's window. */
+export async function narrow(tab) {
+  assert.equal(await tab.evaluate(() => document.documentElement.scrollWidth), 360);
 }
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

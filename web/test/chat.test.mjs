@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ownServer } from "./durable.mjs";
-import { accessible, answered, button, chat, composer, messages, newTab, question, sameWindow, say, server } from "./app.mjs";
+import { accessible, button, chat, composer, messages, newTab, putItem, question, sameWindow, say, server, word } from "./app.mjs";
 
 test("a message is answered in Markdown, and the conversation is in the list and at its address", async (t) => {
   const tab = await chat(t, "echo");
@@ -18,130 +18,107 @@ test("a message is answered in Markdown, and the conversation is in the list and
   await list.getByText("No conversation matches.").waitFor();
 });
 
-test("several actions are decided one by one and sent together: an edit with errors first, and a reason", async (t) => {
-  const tab = await chat(t, "human_in_the_loop");
-  await say(tab, "Delete record A-17 and transfer 250 EUR to Grace");
-  const card = question(tab);
-  const action = (name) => card.getByRole("listitem", { name });
-  await card.waitFor();
-  await accessible(tab);
-  assert.equal(await button(action("delete_record"), "Edit").count(), 0, "only the allowed decisions");
-  await button(action("delete_record"), "Reject").click();
-  await action("delete_record").getByLabel("Reason (optional)").fill("It is still needed");
-  await button(action("delete_record"), "Reject").click();
-  assert.ok(await button(card, "Send 2 decisions").isDisabled());
-
-  const transfer = action("transfer_money");
-  await button(transfer, "Edit").click();
-  await transfer.getByLabel("amount").fill("lots");
-  await transfer.getByLabel("currency").fill("eur");
-  await button(transfer, "Approve with changes").click();
-  await transfer.getByText("This has to be a number.").waitFor();
-  await transfer.getByText(/Does not have the form/).waitFor();
-  await accessible(tab);
-  await transfer.getByLabel("amount").fill("200");
-  await transfer.getByLabel("currency").fill("EUR");
-  await button(transfer, "Approve with changes").click();
-  await card.getByText("2 of 2 decided").waitFor();
-  await button(card, "Send 2 decisions").click();
-
-  await messages(tab).getByText(/200\.00 EUR transferred to Grace/).waitFor();
-  await card.waitFor({ state: "detached" });
-  for (let reload = 0; reload < 2; reload++) {
-    await answered(tab).getByText("Approved with changes").waitFor();
-    await answered(tab).getByText("It is still needed").waitFor();
-    assert.equal(await answered(tab).count(), 1);
-    assert.equal(await answered(tab).getByRole("button").count(), 0, "what was sent is read-only");
-    await tab.reload();
-  }
-});
-
-test("each call is asked about alone, and one answer leaves the other question open", async (t) => {
-  const tab = await chat(t, "human_in_the_loop_per_call");
-  await say(tab, "Delete record A-17 and transfer 250 EUR to Grace");
-  await question(tab, "Approval needed: transfer_money").waitFor();
-  await button(question(tab, "Approval needed: delete_record"), "Approve").click();
-  await question(tab, "Approval needed: delete_record").waitFor({ state: "detached" });
-  await question(tab, "Approval needed: transfer_money").waitFor();
+test("an agent is picked, and says what one may ask it", async (t) => {
+  const tab = await chat(t, "approval");
+  await tab.getByRole("combobox", { name: "Agent" }).selectOption("echo");
+  await tab.waitForURL(/agent=/);
+  await button(tab, "Hello, can you hear me?").click();
+  await messages(tab).getByText("Hello, can you hear me?").nth(1).waitFor();
+  await tab.getByRole("heading", { name: "echo" }).waitFor();
+  await tab.getByRole("link", { name: "New conversation" }).click();
+  await tab.getByRole("combobox", { name: "Agent" }).waitFor();
+  await composer(tab).waitFor();
   await tab.reload();
-  await button(question(tab, "Approval needed: transfer_money"), "Reject").click();
-  await button(question(tab, "Approval needed: transfer_money"), "Reject").click();
-  await messages(tab).getByText("This is what came of it").waitFor();
-  assert.equal(await answered(tab).count(), 2);
-  assert.equal(await question(tab).count(), 0);
+  assert.equal(await tab.getByRole("combobox", { name: "Agent" }).locator("option:checked").innerText(), "echo", "the agent of last time");
 });
 
-test("an answer as text", async (t) => {
-  const tab = await chat(t, "human_in_the_loop");
-  await say(tab, "Ask me: Which colour do you want?");
-  await button(question(tab), "Respond").click();
-  await button(question(tab), "Send the answer").click();
-  await question(tab).getByText("This is required.").waitFor();
-  await question(tab).getByLabel(/^Your answer/).fill("Blue");
-  await button(question(tab), "Send the answer").click();
-  await messages(tab).getByText("Blue").last().waitFor();
-  await answered(tab).waitFor();
+test("conversations are found by what they need, renamed and deleted", async (t) => {
+  const tab = await chat(t, "approval");
+  const mine = word();
+  await say(tab, `Refund ${mine}`);
+  await question(tab).waitFor();
+  const list = tab.getByRole("region", { name: "Conversations" });
+  await list.getByRole("searchbox").fill(mine);
+  const item = list.getByRole("listitem").filter({ hasText: mine });
+  await item.getByText("Needs an answer").waitFor();
+  await list.getByRole("combobox", { name: "Status" }).selectOption("Failed");
+  await item.waitFor({ state: "detached" });
+  await list.getByRole("combobox", { name: "Status" }).selectOption("Needs an answer");
+  await item.waitFor();
+  await button(item, `Actions for Refund ${mine}`).click();
+  await tab.getByRole("menuitem", { name: "Rename" }).click();
+  await tab.getByRole("dialog").getByLabel("Title").fill(`Order of ${mine}`);
+  await button(tab.getByRole("dialog"), "Save").click();
+  await list.getByRole("link", { name: `Order of ${mine}` }).waitFor();
+  await button(item, `Actions for Order of ${mine}`).click();
+  await tab.getByRole("menuitem", { name: "Delete" }).click();
+  await button(tab.getByRole("dialog"), "Delete").click();
+  await item.waitFor({ state: "detached" });
+  await tab.waitForURL(/\/app\/chat$/);
 });
 
-test("a form of the agent's: its fields, its bounds, amounts in the reader's locale", async (t) => {
-  const tab = await chat(t, "hitl_interrupt_forms", { locale: "de-DE" });
-  await say(tab, "Refund order 4711, 240 EUR");
-  const form = question(tab, "Refund order 4711");
-  assert.equal(await form.getByLabel("Amount").inputValue(), "240,00");
-  await form.getByLabel("Amount").fill("2.000,50");
-  await button(form, "Refund").click();
-  await form.getByText(/At most 1.000,00/).waitFor();
-  await form.getByText("This is required.").waitFor();
-  await form.getByLabel("Amount").fill("99,50");
-  await form.getByLabel("Reason").selectOption("Damaged");
-  await form.getByLabel("Tell the customer").uncheck();
+test("what a model thinks is folded away, and what it used is told", async (t) => {
+  const tab = await chat(t, "thinker");
+  await say(tab, "What is six times seven?");
+  await messages(tab).getByRole("strong").filter({ hasText: "42" }).waitFor();
+  await messages(tab).getByText("Reasoning", { exact: true }).click();
+  await messages(tab).getByText("Six times seven is what is asked for.").waitFor();
+  await messages(tab).getByText("1,234 tokens").waitFor();
+  await button(tab, "State and checkpoints").click();
+  const panel = tab.getByRole("dialog", { name: "State" });
+  await panel.getByRole("tab", { name: "Usage" }).click();
+  await panel.getByText("1,200", { exact: true }).waitFor();
   await accessible(tab);
-  await button(form, "Refund").click();
-  await messages(tab).getByText(/99\.50 EUR refunded \(damaged\)/).waitFor();
-  await answered(tab).getByText(/99,50/).waitFor();
 });
 
-test("a form is refused with a reason", async (t) => {
-  const tab = await chat(t, "hitl_interrupt_forms");
-  await say(tab, "Book a flight from Berlin to Lisbon on 2026-12-24");
-  const form = question(tab, "Book a flight");
-  await button(form, "Don't book").click();
-  await form.getByLabel("Reason (optional)").fill("Take the train");
-  await button(form, "Don't book").click();
-  await messages(tab).getByText(/Take the train/).last().waitFor();
+test("a tool call shows what it was asked, how far it is and what came of it, also when it fails", async (t) => {
+  const tab = await chat(t, "builder");
+  await say(tab, "Build it");
+  const build = messages(tab).getByRole("button", { name: /^build/ });
+  await build.filter({ hasText: "Running" }).waitFor();
+  await messages(tab).getByText("compiled 2 of 2").waitFor();
+  await putItem(["gates"], new URL(tab.url()).pathname.split("/").at(-1), { open: true });
+  await messages(tab).getByText("Built, but not published.").waitFor();
+  await build.filter({ hasText: "Done" }).click();
+  await messages(tab).getByText("linux").first().waitFor();
+  await messages(tab).getByText("warnings").waitFor();
+  const publish = messages(tab).getByRole("button", { name: /^publish/ });
+  await publish.filter({ hasText: "Failed" }).click();
+  await messages(tab).getByText(/the registry is closed/).waitFor();
+  await accessible(tab);
 });
 
-test("two tabs: one answers, the other's question becomes the same card, without a reload", async (t) => {
-  const tab = await chat(t, "approval");
-  await say(tab, "Refund order 4711");
-  await question(tab).waitFor();
-  const other = await sameWindow(tab, tab.url());
-  await question(other).waitFor();
-  await button(question(tab), "Approve").click();
-  await messages(other).getByText(/Done: Refund order 4711/).waitFor();
-  await question(other).waitFor({ state: "detached" });
-  assert.equal(await answered(other).count(), 1);
+test("subagents at work are shown under their names, with what they do", async (t) => {
+  const tab = await chat(t, "deep_agent");
+  await say(tab, "Look into the protocol");
+  const activity = tab.getByRole("region", { name: "Activity" });
+  await activity.getByRole("button", { name: /data-analyst.*Done/ }).waitFor();
+  await activity.getByRole("button", { name: /researcher.*Done/ }).click();
+  await activity.getByText(/Research completed/).waitFor();
+  await messages(tab).getByText("Both subagents completed their tasks successfully.").waitFor();
+  await accessible(tab);
 });
 
-test("an approval by the keyboard, its card in every frame from the press on", async (t) => {
-  const tab = await chat(t, "approval");
-  await say(tab, "Refund order 4711");
-  await question(tab).waitFor();
-  await tab.evaluate(() => {
-    window.seen = new Set();
-    addEventListener("click", () => requestAnimationFrame(function look() {
-      const count = document.querySelectorAll("[aria-label^='Approval needed'], [aria-label^='Answered:']").length;
-      window.seen.add(count);
-      requestAnimationFrame(look);
-    }), { once: true, capture: true });
-  });
-  await button(question(tab), "Approve").focus();
-  await tab.keyboard.press("Enter");
-  await messages(tab).getByText(/Done: Refund order 4711/).waitFor();
-  await question(tab).waitFor({ state: "detached" });
-  const seen = await tab.evaluate(() => [...window.seen]);
-  assert.ok(!seen.includes(0), `the card was gone in a frame: ${seen}`);
-  assert.equal(await answered(tab).count(), 1);
+test("a graph in a node is shown as a part of the agent", async (t) => {
+  const tab = await chat(t, "subgraph_graph");
+  await say(tab, "Go");
+  const part = tab.getByRole("region", { name: "Activity" }).getByRole("button", { name: /child/ });
+  await part.click();
+  await tab.getByRole("region", { name: "Activity" }).getByText("Reply from child").waitFor();
+});
+
+test("a run that fails says why, and is tried again", async (t) => {
+  const tab = await chat(t, "moody");
+  await say(tab, "How is the weather?");
+  const failed = tab.getByRole("alert").filter({ hasText: "The run failed: the weather service is down" });
+  const sunny = messages(tab).getByText("It is sunny.");
+  // Each of several replicas fails once.
+  for (let tries = 0; tries < 3 && (await failed.or(sunny).first().waitFor(), await failed.isVisible()); tries++) {
+    await button(failed, "Try again").click();
+    await failed.waitFor({ state: "detached" });
+  }
+  await sunny.waitFor();
+  assert.equal(await messages(tab).getByText("How is the weather?").count(), 1);
 });
 
 test("a message is edited: the versions can be switched, also after a reload", async (t) => {
@@ -185,6 +162,19 @@ test("a message waits its turn while the agent works, and a run can be stopped",
   await button(tab, "Stop").waitFor({ state: "detached" });
 });
 
+test("what waits is sent when the agent is done, unless it is taken back", async (t) => {
+  const tab = await chat(t, "echo");
+  await say(tab, "word ".repeat(60));
+  await button(tab, "Stop").waitFor();
+  await say(tab, "never mind this");
+  await say(tab, "but do this");
+  const queue = tab.getByRole("region", { name: "Waiting to be sent" });
+  await button(queue.getByRole("listitem").filter({ hasText: "never mind this" }), "Remove from the queue").click();
+  await messages(tab).getByText("but do this").nth(1).waitFor();
+  await queue.waitFor({ state: "detached" });
+  assert.equal(await messages(tab).getByText("never mind this").count(), 0);
+});
+
 test("the state and its checkpoints can be looked at, and shown as they were", async (t) => {
   const tab = await chat(t, "echo");
   await say(tab, "one");
@@ -201,6 +191,41 @@ test("the state and its checkpoints can be looked at, and shown as they were", a
   assert.equal(await messages(tab).getByText("two").count(), 0);
 });
 
+test("the agent runs again from an earlier checkpoint, and the state can be written", async (t) => {
+  const tab = await chat(t, "echo");
+  await say(tab, "one");
+  await messages(tab).getByText("one").nth(1).waitFor();
+  await say(tab, "two");
+  await messages(tab).getByText("two").nth(1).waitFor();
+  await button(tab, "State and checkpoints").click();
+  const panel = tab.getByRole("dialog", { name: "State" });
+  await panel.getByRole("tab", { name: "Checkpoints" }).click();
+  await button(panel.getByRole("listitem").filter({ hasText: "Step 0" }), "Run again from here").click();
+  await panel.waitFor({ state: "detached" });
+  await messages(tab).getByText("two").first().waitFor({ state: "detached" });
+  await messages(tab).getByText("one").nth(1).waitFor();
+  await button(tab, "State and checkpoints").click();
+  await panel.getByText("Edit state").first().click();
+  await panel.getByLabel("Edit state").fill('{"messages": [{"type": "ai", "content": "written by hand"}');
+  await button(panel, "Write the state").click();
+  await panel.getByText("This is not valid JSON.").waitFor();
+  await panel.getByLabel("Edit state").fill('{"messages": [{"type": "ai", "content": "written by hand"}]}');
+  await button(panel, "Write the state").click();
+  await messages(tab).getByText("written by hand").waitFor();
+});
+
+test("a message tells whether it is on its way, and that it has arrived", async (t) => {
+  const tab = await chat(t, "echo");
+  let go;
+  const held = new Promise((resolve) => (go = resolve));
+  await tab.route("**/commands", async (route) => (await held, route.continue()));
+  await say(tab, "word ".repeat(40));
+  await messages(tab).getByText("Sending…").waitFor();
+  go();
+  await messages(tab).getByText("Sent", { exact: true }).waitFor();
+  await button(tab, "Stop").click();
+});
+
 test("a message that could not be sent says so, and is sent again", async (t) => {
   const tab = await chat(t, "echo");
   await tab.route("**/commands", (route) => route.fulfill({ status: 400, json: { error: "not now" } }));
@@ -214,7 +239,7 @@ test("a message that could not be sent says so, and is sent again", async (t) =>
 });
 
 test("the server goes away and comes back: the page says so, and goes on by itself", async (t) => {
-  const own = await ownServer(t, "demo");
+  const own = await ownServer(t);
   const tab = await newTab(t);
   await tab.goto(`${own.url}/app/chat?agent=approval`);
   await say(tab, "Refund order 4711");
@@ -228,6 +253,16 @@ test("the server goes away and comes back: the page says so, and goes on by itse
   await messages(tab).getByText(/Done: Refund order 4711/).waitFor();
 });
 
+test("a device that is offline is told so, and that the run goes on", async (t) => {
+  const tab = await chat(t, "approval");
+  await say(tab, "Refund order 4711");
+  await question(tab).waitFor();
+  await tab.context().setOffline(true);
+  await tab.getByRole("status").filter({ hasText: "This device is offline. The run goes on at the server" }).waitFor();
+  await tab.context().setOffline(false);
+  await tab.getByText("Connected again").waitFor();
+});
+
 test("a tab that sits idle shows what another one does", async (t) => {
   const tab = await chat(t, "echo");
   await say(tab, "before");
@@ -236,17 +271,4 @@ test("a tab that sits idle shows what another one does", async (t) => {
   await messages(other).getByText("before").nth(1).waitFor();
   await say(tab, "afterwards");
   await messages(other).getByText("afterwards").nth(1).waitFor();
-});
-
-test("on a phone everything is in reach, in Chinese and in the dark", async (t) => {
-  const tab = await newTab(t, { phone: true, dark: true, locale: "zh-CN" });
-  await tab.goto(`${server}/app/chat?agent=approval`);
-  await tab.getByRole("textbox", { name: "消息" }).fill("Refund order 4711");
-  await button(tab, "发送").click();
-  await button(tab.getByRole("region", { name: /^需要审批/ }), "批准").click();
-  await tab.getByText(/Done: Refund order 4711/).waitFor();
-  await accessible(tab);
-  assert.equal(await tab.evaluate(() => document.documentElement.scrollWidth), 360);
-  await button(tab, "会话").click();
-  await tab.getByRole("dialog", { name: "会话" }).getByRole("link", { name: /Refund order 4711/ }).first().waitFor();
 });

@@ -1,5 +1,7 @@
-// How long the page's main thread is busy at a time, in CPU time: what a frame has to wait for
-// at most. Run by hand: PARLEY_BIN=bin/parley node web/test/frames.mjs
+// How long frames wait: the gaps between them as the page sees them, and, which doesn't depend on what else
+// the machine does, the CPU time for which the page's main thread is busy at a time. And what the first
+// page weighs. Run by hand, best on a quiet machine: PARLEY_BIN=bin/parley node web/test/frames.mjs
+import { gzipSync } from "node:zlib";
 import { flags, executable } from "../../server/hooktest/test/chromium.mjs";
 import { start } from "../../server/hooktest/test/server.mjs";
 import { chromium } from "./playwright.mjs";
@@ -10,13 +12,27 @@ const tab = await browser.newPage({ viewport: { width: 1280, height: 800 }, loca
 const cdp = await browser.newBrowserCDPSession();
 const composer = tab.getByRole("textbox", { name: "Message", exact: true });
 
-/** Reports the longest tasks of the main thread while something is done. */
+/** Reports the longest frames, and the longest tasks of the main thread, while something is done. */
 async function measure(what, work) {
+  await tab.evaluate(() => {
+    const gaps = (window.gaps = []);
+    let last;
+    requestAnimationFrame(function look(now) {
+      if (last !== undefined) gaps.push(now - last);
+      last = now;
+      if (window.gaps === gaps) requestAnimationFrame(look);
+    });
+  });
   const events = [];
   const collect = ({ value }) => events.push(...value);
   cdp.on("Tracing.dataCollected", collect);
   await cdp.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["toplevel"] } });
   await work();
+  const gaps = await tab.evaluate(() => {
+    const found = window.gaps;
+    window.gaps = undefined;
+    return found.sort((a, b) => b - a);
+  });
   const complete = new Promise((resolve) => cdp.once("Tracing.tracingComplete", resolve));
   await cdp.send("Tracing.end");
   await complete;
@@ -26,7 +42,24 @@ async function measure(what, work) {
   tasks.sort((a, b) => b - a);
   const over = (ms) => tasks.filter((t) => t > ms).length;
   const sum = Math.round(tasks.reduce((a, b) => a + b, 0));
-  console.log(`${what}: ${tasks.length} tasks, ${sum} ms in all, longest ${tasks[0]?.toFixed(1)} ms, over 16.7 ms: ${over(16.7)}, over 50 ms: ${over(50)}`);
+  console.log(`${what}:`);
+  console.log(`  frames: ${gaps.length}, longest ${gaps[0]?.toFixed(1)} ms, over 50 ms: ${gaps.filter((gap) => gap > 50).length}`);
+  console.log(`  tasks (CPU): ${tasks.length}, ${sum} ms in all, longest ${tasks[0]?.toFixed(1)} ms, over 16.7 ms: ${over(16.7)}, over 50 ms: ${over(50)}`);
+}
+
+/** Reports all that the first page loads, compressed as a proxy does. */
+async function weigh() {
+  const loaded = [];
+  const collect = (response) => loaded.push(response);
+  tab.on("response", collect);
+  await tab.goto(`${server.url}/`);
+  await composer.waitFor();
+  await tab.waitForTimeout(1000);
+  tab.off("response", collect);
+  const files = loaded.filter((response) => /\/app\/(assets\/|parley|$)|\/$/.test(new URL(response.url()).pathname));
+  const sizes = await Promise.all(files.map(async (response) => [new URL(response.url()).pathname, gzipSync(await response.body(), { level: 9 }).length]));
+  const sum = (pattern) => (sizes.filter(([path]) => pattern.test(path)).reduce((all, [, size]) => all + size, 0) / 1000).toFixed(1);
+  console.log(`first page: ${sizes.length} files, ${sum(/./)} KB compressed (scripts ${sum(/\.js$/)}, styles ${sum(/\.css$/)})`);
 }
 
 async function answerOf(tokens) {
@@ -49,6 +82,7 @@ async function longThread() {
   return id;
 }
 
+await weigh();
 await tab.goto(`${server.url}/app/chat?agent=echo_stream`);
 await composer.waitFor();
 await measure("10,000 tokens", () => answerOf(10_000));

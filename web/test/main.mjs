@@ -1,5 +1,7 @@
-// Starts one browser and a server, and runs the test files against them. Arguments choose files;
-// none: all. WEB_ONLY chooses tests by a pattern, WEB_URL takes a server that runs already.
+// Starts one browser and a server, and runs the test files against them; then those that are about
+// what replicas share once more, on three of them behind a proxy. Arguments choose files; none: all.
+// --local runs them on one server only, --redis all of those chosen on the three replicas only.
+// WEB_ONLY chooses tests by a pattern, WEB_URL takes a server that runs already, WEB_TRIES says how often a file is tried.
 import { readdir } from "node:fs/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -8,26 +10,32 @@ import { missing, startCluster } from "../../server/hooktest/test/cluster.mjs";
 import { start } from "../../server/hooktest/test/server.mjs";
 import { chromium } from "./playwright.mjs";
 
+/** The files that are run on replicas, too, if nothing else is asked for. */
+const shared = ["approval", "audit", "executions", "keys", "reviews"];
+
 const here = new URL(".", import.meta.url).pathname;
-const chosen = process.argv.slice(2);
+const options = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
+const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const all = (await readdir(here)).filter((file) => file.endsWith(".test.mjs")).sort();
-const files = all.filter((file) => chosen.length === 0 || chosen.some((name) => file.startsWith(name))).map((file) => here + file);
+const files = all.filter((file) => chosen.length === 0 || chosen.some((name) => file.startsWith(name)));
 
 const browser = await chromium.launchServer({ executablePath: executable, args: flags });
 process.env.WEB_BROWSER = browser.wsEndpoint();
-const { WEB_URL: given, WEB_ONLY: only } = process.env;
-const server = given ? { url: given, stop() {} } : await start(["--ephemeral"]);
-let passed = await attempt(files, server.url, only);
-await server.stop();
-
-// The story once more where a deployment has it: on three replicas of one Redis, behind a proxy.
-const story = files.filter((file) => file.endsWith("/reviews.test.mjs"));
-if (!given && !only && story.length > 0) {
+const { WEB_URL: given, WEB_SERVER: binary } = process.env;
+let passed = true;
+if (!options.includes("--redis")) {
+  const server = given ? { url: given, stop() {} } : await start(["--ephemeral"], { binary });
+  passed = await attempt("one server", files, server.url);
+  await server.stop();
+}
+if (!given && !options.includes("--local")) {
   const gone = missing();
-  if (gone) console.log(`skipped: the story on three replicas: ${gone}`);
+  if (gone) console.log(`skipped: three replicas on Redis: ${gone}`);
   else {
-    const cluster = await startCluster("demo");
-    passed = (await attempt(story, cluster.urls.caddy, "the story")) && passed;
+    const cluster = await startCluster(undefined, binary);
+    process.env.WEB_REDIS = cluster.redis;
+    const list = options.includes("--redis") ? files : files.filter((file) => shared.some((name) => file === `${name}.test.mjs`));
+    passed = (await attempt("three replicas on Redis", list, cluster.urls.caddy)) && passed;
     await cluster.close();
   }
 }
@@ -35,20 +43,23 @@ await browser.close();
 process.exit(passed ? 0 : 1);
 
 /** Runs test files against a server, those with a failed test once more; returns whether all passed. */
-async function attempt(list, url, only) {
+async function attempt(where, names, url) {
   process.env.WEB_URL = url;
+  const began = performance.now();
+  let list = names.map((name) => here + name);
   const tries = Number(process.env.WEB_TRIES ?? 2);
   for (let number = 1; list.length > 0 && number <= tries; number++) {
     const failed = new Set();
-    const events = run({ files: list, concurrency: 2, ...(only ? { testNamePatterns: [only] } : {}) });
+    const events = run({ files: list, concurrency: 2, ...(process.env.WEB_ONLY ? { testNamePatterns: [process.env.WEB_ONLY] } : {}) });
     events.on("test:fail", ({ name, file, details }) => {
       failed.add(list.find((known) => known === file) ?? list.find((known) => name.includes(known)) ?? file);
-      if (details.error?.failureType !== "subtestsFailed") console.log(`failed in try ${number} of ${tries}: ${name}`);
+      if (details.error?.failureType !== "subtestsFailed") console.log(`failed in try ${number} of ${tries}, ${where}: ${name}`);
     });
     const report = events.compose(new spec());
     report.pipe(process.stdout, { end: false });
     await new Promise((resolve, reject) => report.once("end", resolve).once("error", reject));
     list = list.filter((file) => failed.has(file));
   }
+  console.log(`${where}: ${names.length} files in ${Math.round((performance.now() - began) / 1000)} s`);
   return list.length === 0;
 }

@@ -1,23 +1,7 @@
 // The reviewers' side, by what they want.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { start } from "../../server/hooktest/test/server.mjs";
-import { accessible, answered, ask, button, chat, messages, newTab, project, question, say, server } from "./app.mjs";
-
-/** A word of this run alone: a second try finds what the first one left. */
-const word = () => `W${Array.from({ length: 6 }, () => String.fromCharCode(97 + Math.random() * 26)).join("")}`;
-
-const request = (tab) => tab.getByRole("article", { name: "Review Request" });
-
-/** The page of the review that a thread waits for. */
-async function open(t, thread, options) {
-  const { reviews } = await project("/reviews?status=open&limit=200");
-  const review = reviews.find((r) => r.thread_id === thread);
-  const tab = await newTab(t, options);
-  await tab.goto(`${server}/reviews/${review.review_id}`);
-  await request(tab).waitFor();
-  return { tab, review };
-}
+import { accessible, answered, ask, button, chat, messages, narrow, newTab, openReview, project, question, request, reviewOf, sameWindow, say, server, word } from "./app.mjs";
 
 test("the story: a user asks, a reviewer in another window claims, edits and approves, the user's page goes on, the audit log has it", async (t) => {
   const user = await chat(t, "human_in_the_loop");
@@ -58,7 +42,7 @@ test("the story: a user asks, a reviewer in another window claims, edits and app
   await decided.first().getByRole("link", { name: "Open the review" }).click();
   await audit.getByText(`Half of it at first, ${mine}`).waitFor();
   await audit.getByRole("link", { name: /^[0-9a-f-]{36}$/ }).click();
-  await audit.getByText(/decided: edit/).waitFor();
+  await audit.getByText(/decided: Approved with changes/).waitFor();
   await audit.getByText("Slowest").waitFor();
   await accessible(audit);
 });
@@ -91,6 +75,101 @@ test("a list that is live, and is worked through from the keyboard", async (t) =
   await tab.waitForURL(/\/reviews\/[0-9a-f]{32}$/);
 });
 
+test("the list tells what is asked, by whom, how long it waits and until when, and is narrowed down", async (t) => {
+  const mine = word();
+  await ask("human_in_the_loop", `Delete record ${mine}`);
+  const dated = await ask("claims", `Refund ${mine}`);
+  const tab = await newTab(t);
+  await tab.goto(`${server}/reviews`);
+  await tab.getByRole("searchbox", { name: "Search reviews" }).fill(mine);
+  const rows = tab.getByRole("row").filter({ hasText: mine });
+  await rows.nth(1).waitFor();
+  await rows.nth(2).waitFor({ state: "detached" });
+  for (const name of ["Action", "Agent", "Waiting", "Deadline"]) await tab.getByRole("columnheader", { name }).waitFor();
+  const claim = rows.filter({ hasText: "claims" });
+  await claim.getByText(/^(2 h 59 min|3 h)$/).waitFor();
+  await tab.getByRole("combobox", { name: "Agent" }).selectOption("claims");
+  await rows.filter({ hasText: "delete_record" }).waitFor({ state: "detached" });
+  await claim.getByRole("link").click();
+  await request(tab).getByText("Without a decision it is rejected.").waitFor();
+  await button(request(tab), "Claim").click();
+  await tab.getByRole("columnheader", { name: "Assigned to" }).waitFor();
+  await button(request(tab), "Extend by an hour").click();
+  await claim.getByText(/^(3 h 59 min|4 h)$/).waitFor();
+  await button(request(tab), "Release").click();
+  await button(request(tab), "Claim").waitFor();
+  await tab.getByRole("combobox", { name: "Waiting" }).selectOption("1 day");
+  await tab.getByText("No review matches.").waitFor();
+  assert.equal((await reviewOf(dated)).status, "pending");
+});
+
+test("the list is called by what it shows, and ended reviews say how they ended", async (t) => {
+  const mine = word();
+  const thread = await ask("human_in_the_loop", `Delete record ${mine}`);
+  const { review_id: id } = await reviewOf(thread);
+  const tab = await newTab(t);
+  await tab.goto(`${server}/reviews?q=${mine}`);
+  await tab.getByRole("heading", { name: "Pending Reviews" }).waitFor();
+  await tab.getByText("j / k move, a approves, r rejects, Enter opens").waitFor();
+  await tab.getByRole("combobox", { name: "Status" }).selectOption("Decided");
+  await tab.getByRole("heading", { name: "Decided Reviews" }).waitFor();
+  await tab.getByText("No review matches.").waitFor();
+  await project(`/reviews/${id}/decide`, { decision: "approve" });
+  await tab.getByRole("row").filter({ hasText: mine }).waitFor();
+  await tab.getByText("j / k move, Enter opens", { exact: true }).waitFor();
+  await tab.getByRole("columnheader", { name: "Waited" }).waitFor();
+  assert.equal(await tab.getByText("a approves").count(), 0);
+  for (const [status, title] of [["Expired", "Expired Reviews"], ["Superseded", "Superseded Reviews"], ["Claimed", "Claimed Reviews"]]) {
+    await tab.getByRole("combobox", { name: "Status" }).selectOption(status);
+    await tab.getByRole("heading", { name: title }).waitFor();
+  }
+});
+
+test("several calls: what was decided is told of each, an edit by what it changes and not by the order of its members", async (t) => {
+  const mine = word();
+  const thread = await ask("human_in_the_loop", `Transfer 250 EUR to ${mine} and delete record ${mine}`);
+  const { review_id: id } = await reviewOf(thread);
+  await project(`/reviews/${id}/decide`, { decisions: [
+    { type: "edit", edited_action: { name: "transfer_money", args: { to: mine, currency: "EUR", amount: 100 } } }, { type: "reject", message: "Still needed" }] });
+  const tab = await newTab(t);
+  await tab.goto(`${server}/reviews/${id}`);
+  const outcome = request(tab).getByRole("region", { name: "Decision" });
+  await outcome.getByText("Decided one by one").waitFor();
+  const transfer = outcome.getByRole("listitem", { name: "transfer_money" });
+  await transfer.getByText("Approved with changes").waitFor();
+  const changed = (await transfer.getByRole("group", { name: "What your edit changes" }).innerText()).split("\n").filter((line) => /^(removed|added)/.test(line) || /^[-+]/.test(line)).join(" ");
+  assert.match(changed, /250/);
+  assert.match(changed, /100/);
+  assert.doesNotMatch(changed, /EUR|W[a-z]{6}/);
+  const record = outcome.getByRole("listitem", { name: "delete_record" });
+  await record.getByText("Rejected").waitFor();
+  await record.getByText("Still needed").waitFor();
+  assert.equal(await tab.getByText("edit,reject").count(), 0);
+  await accessible(tab);
+});
+
+test("a request shows all there is to know, and reviewers talk about it", async (t) => {
+  const mine = word();
+  const thread = await ask("human_in_the_loop", `Delete record ${mine}`);
+  const { tab, review } = await openReview(t, thread);
+  const page = request(tab);
+  for (const text of ["Submitted at", "Original message", `Delete record ${mine}`, "Reason", "Execution", "Digest of what is shown"]) await page.getByText(text).first().waitFor();
+  await page.getByText(review.execution_id).waitFor();
+  await page.getByText(review.digest).waitFor();
+  assert.deepEqual(await page.getByRole("radio").count(), 2, "exactly the allowed decisions");
+  const other = await sameWindow(tab, tab.url());
+  await page.getByLabel("Comment").fill("Who knows this one?");
+  await button(page, "Add the comment").click();
+  await page.getByText("Who knows this one?").waitFor();
+  await request(other).getByText("Who knows this one?").waitFor();
+  await request(other).getByRole("radio", { name: "Reject" }).check();
+  await request(other).getByLabel("Reviewer Notes").fill("Nobody does");
+  await button(request(other), "Submit Decision").click();
+  await page.getByText("Rejected", { exact: true }).waitFor();
+  await page.getByText("Nobody does").waitFor();
+  assert.equal(await button(page, "Submit Decision").count(), 0);
+});
+
 test("somebody else was faster: the page says who, and what they chose", async (t) => {
   const thread = await ask("human_in_the_loop", "Delete record F-1");
   const { tab, review } = await open(t, thread);
@@ -101,14 +180,24 @@ test("somebody else was faster: the page says who, and what they chose", async (
     await route.continue();
   });
   await button(tab, "Submit Decision").click();
-  await tab.getByText(/was faster and chose “reject”/).waitFor();
+  await tab.getByText(/was faster. Decision: Rejected/).waitFor();
   await tab.getByText("Not this one").waitFor();
+  assert.equal(await button(tab, "Submit Decision").count(), 0);
+});
+
+test("the agent asks anew while a reviewer reads: the page says so before anything is decided", async (t) => {
+  const mine = word();
+  const thread = await ask("human_in_the_loop", `Delete record ${mine}`);
+  const { tab } = await openReview(t, thread);
+  await fetch(`${server}/threads/${thread}/runs/wait`, { method: "POST", headers: { "content-type": "application/json" },
+    body: JSON.stringify({ assistant_id: "human_in_the_loop", input: { messages: [{ type: "human", content: "Leave it" }] } }) });
+  await request(tab).getByText("The conversation went on without a decision").waitFor();
   assert.equal(await button(tab, "Submit Decision").count(), 0);
 });
 
 test("nothing is approved while a part of it is cut off", async (t) => {
   const thread = await ask("human_in_the_loop", `Send an e-mail to ada@example.com about the order: ${"one more line. ".repeat(400)}`);
-  const { tab } = await open(t, thread);
+  const { tab } = await openReview(t, thread);
   const page = request(tab);
   assert.ok(await page.getByRole("radio", { name: "Approve" }).isDisabled());
   assert.ok(await page.getByRole("radio", { name: "Reject" }).isEnabled(), "refusing is always possible");
@@ -136,10 +225,10 @@ test("only identical requests are decided together", async (t) => {
 
 test("a form is decided on a phone, and the conversation shows what was filled in", async (t) => {
   const thread = await ask("hitl_interrupt_forms", "Refund order 4712, 30 EUR");
-  const { tab } = await open(t, thread, { phone: true, dark: true });
+  const { tab } = await openReview(t, thread, { phone: true, dark: true });
   await tab.getByLabel("Reason", { exact: true }).selectOption("Late");
   await accessible(tab);
-  assert.equal(await tab.evaluate(() => document.documentElement.scrollWidth), 360);
+  await narrow(tab);
   await button(tab, "Refund").click();
   await tab.getByText("Decided", { exact: true }).waitFor();
   await tab.getByRole("link", { name: "Open the conversation" }).click();
@@ -147,39 +236,37 @@ test("a form is decided on a phone, and the conversation shows what was filled i
   await answered(tab).getByText("Late").waitFor();
 });
 
-test("an owner makes a key, sees it once, and ends it", async (t) => {
-  const own = await start(["--ephemeral"]);
-  t.after(() => own.stop());
+test("a device that may be notified is, while its page is not looked at", async (t) => {
+  const tab = await newTab(t, { permissions: ["notifications"] });
+  await tab.addInitScript(() => {
+    window.told = [];
+    window.Notification = class {
+      static permission = "granted";
+      static requestPermission = async () => "granted";
+      constructor(title, options) {
+        window.told.push(`${title}: ${options.body}`);
+      }
+    };
+    Object.defineProperty(document, "hidden", { get: () => window.away ?? false });
+  });
+  const mine = word();
+  await tab.goto(`${server}/reviews?q=${mine}`);
+  await tab.getByRole("switch", { name: "Notify me on this device" }).check();
+  await tab.getByText("No review matches.").waitFor();
+  await tab.evaluate(() => (window.away = true));
+  await ask("human_in_the_loop", `Delete record ${mine}`);
+  await tab.waitForFunction(() => window.told.some((text) => text.startsWith("human_in_the_loop waits for a review")));
+  await tab.getByRole("status").filter({ hasText: "New review: " }).waitFor({ state: "attached" });
+});
+
+test("a browser that forbids notifications leaves the switch off", async (t) => {
   const tab = await newTab(t);
-  await tab.goto(`${own.url}/app/access`);
-  await button(tab, "Create a key").click();
-  const dialog = tab.getByRole("dialog");
-  await dialog.getByLabel("Name").fill("Night shift");
-  await button(dialog, "Create a key").click();
-  await dialog.getByText("Choose at least one role.").waitFor();
-  await accessible(tab);
-  await dialog.getByRole("checkbox", { name: /^owner/ }).check();
-  await button(dialog, "Create a key").click();
-  const key = await dialog.getByRole("code").innerText();
-  await button(dialog, "Done").click();
-
-  await tab.getByRole("row", { name: /Night shift/ }).waitFor();
-
-  // From now on the server wants to know who is there; this window goes on with the key.
-  const other = await newTab(t);
-  await other.goto(`${own.url}/app/access`);
-  await other.getByLabel("API key or token").fill("nonsense");
-  await button(other, "Sign in").click();
-  await other.getByText("The server does not know this key or token.").waitFor();
-  await accessible(other);
-  await other.getByLabel("API key or token").fill(key);
-  await button(other, "Sign in").click();
-  await other.getByRole("row", { name: /Night shift/ }).waitFor();
-  await button(other, "Account").click();
-  await other.getByRole("menuitem", { name: "Sign out" }).click();
-  await other.getByLabel("API key or token").waitFor();
-  await tab.getByRole("row", { name: /Night shift/ }).waitFor();
-  await button(tab.getByRole("row", { name: /Night shift/ }), "Revoke").click();
-  await button(tab.getByRole("dialog"), "Revoke").click();
-  await tab.getByRole("row", { name: /Revoked/ }).or(tab.getByLabel("API key or token")).first().waitFor();
+  await tab.addInitScript(() => {
+    Notification.requestPermission = async () => "denied";
+  });
+  await tab.goto(`${server}/reviews`);
+  const choice = tab.getByRole("switch", { name: "Notify me on this device" });
+  await choice.click();
+  await tab.getByText("The browser does not allow notifications from this page.").waitFor();
+  assert.ok(!(await choice.isChecked()));
 });

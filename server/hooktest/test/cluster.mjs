@@ -57,14 +57,14 @@ async function listening(port) {
   }
 }
 
-/** Starts everything; close() ends it. */
-export async function startCluster(set) {
+/** Starts everything, by a set of parley's agents or another program with its own; close() ends it. */
+export async function startCluster(set, binary) {
   const dir = await mkdtemp(join(tmpdir(), "hooktest-cluster-"));
   await chmod(dir, 0o755); // nginx' workers may be another user
   const redis = await freePort();
-  const closing = [launch(["redis-server", "--port", String(redis), "--bind", "127.0.0.1", "--dir", dir, "--appendonly", "yes", "--save", ""])];
+  const closing = [launch(["redis-server", "--port", String(redis), "--bind", "127.0.0.1", "--dir", dir, "--appendonly", "yes", "--save", "", "--databases", "512"])];
   await listening(redis);
-  const one = (port) => start(["--host", "127.0.0.1", "--agents", set], { port, env: { PARLEY_REDIS: `redis://127.0.0.1:${redis}` } });
+  const one = (port) => start(["--host", "127.0.0.1", ...(set ? ["--agents", set] : [])], { port, binary, env: { PARLEY_REDIS: `redis://127.0.0.1:${redis}` } });
   const replicas = [];
   for (let i = 0; i < 3; i++) replicas.push(await one());
   const urls = {};
@@ -89,6 +89,7 @@ export async function startCluster(set) {
   };
   return {
     urls,
+    redis: `redis://127.0.0.1:${redis}`,
     /** Starts replicas anew that have streams open still: Caddy before 2.7 is slow to see that a page is gone. */
     async quiet() {
       const open = await Promise.all(replicas.map(streams));

@@ -3,6 +3,7 @@ import { STREAM_CONTROLLER } from "@langchain/react";
 import { v7 } from "@langchain/core/utils/uuid";
 import { useCallback, useMemo, useRef, useState } from "react";
 import type { BaseMessage } from "@langchain/core/messages";
+import { request } from "../api/request";
 import { readQuestion } from "../approval/question";
 import type { Branches } from "./branches/useBranches";
 import { textOf } from "./messages/content";
@@ -35,7 +36,9 @@ export function useActions(stream: ChatStream, branches: Branches, questions: Op
     const id = again ?? v7();
     const { stream: now, branches: shown } = latest.current;
     setFailed((ids) => new Set([...ids].filter((old) => old !== id)));
-    const options = { onError: () => setFailed((ids) => new Set(ids).add(id)), ...(now.isLoading ? { multitaskStrategy: "enqueue" } : {}) };
+    // Also called when the run fails that the message began: then it did arrive.
+    const onError = () => void arrived(latest.current.stream.threadId, id).then((there) => there || setFailed((ids) => new Set(ids).add(id)));
+    const options = { onError, ...(now.isLoading ? { multitaskStrategy: "enqueue" } : {}) };
     // What fails here is in stream.error, and the message is marked.
     shown.submit({ messages: [{ type: "human", content: text, id }] }, options).catch(() => {});
   }, []);
@@ -60,6 +63,17 @@ export function useActions(stream: ChatStream, branches: Branches, questions: Op
   );
   const last = branches.messages.at(-1);
   return { actions, send, failure, unsent: last?.id !== undefined && failed.has(last.id) && !wasSent(stream, last.id) };
+}
+
+/** Whether the server has a message; no if it can't be asked. */
+async function arrived(threadId: string | null, id: string): Promise<boolean> {
+  if (!threadId) return false;
+  try {
+    const { values } = await request<{ values?: { messages?: { id?: string }[] } }>(`/threads/${threadId}/state`);
+    return (values?.messages ?? []).some((m) => m.id === id);
+  } catch {
+    return false;
+  }
 }
 
 const wasSent = (stream: ChatStream, id: string) => stream[STREAM_CONTROLLER].messageMetadataStore.getSnapshot().get(id)?.optimisticStatus === "sent";

@@ -1,5 +1,6 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { useLocale, useWords } from "../../words/words";
+import { usageOf } from "../messages/usage";
 import css from "./Inspector.module.css";
 
 /** The tokens that the conversation's answers took, as the models reported them. */
@@ -7,7 +8,7 @@ export function Usage({ messages }: { messages: BaseMessage[] }) {
   const words = useWords();
   const number = new Intl.NumberFormat(useLocale());
   const used = messages.flatMap((m) => {
-    const usage = (m as AIMessage).usage_metadata;
+    const usage = usageOf(m);
     return usage ? [{ id: m.id, name: m.text.slice(0, 60) || (m.name ?? words.chat.agent), usage }] : [];
   });
   const sum = (key: "input_tokens" | "output_tokens" | "total_tokens") => number.format(used.reduce((n, u) => n + (u.usage[key] ?? 0), 0));

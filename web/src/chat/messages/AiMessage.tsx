@@ -10,6 +10,7 @@ import type { Call } from "./entries";
 import { Markdown } from "./Markdown";
 import css from "./messages.module.css";
 import { ToolCallCard } from "./ToolCallCard";
+import { usageOf } from "./usage";
 
 interface Props {
   message: Message;
@@ -24,7 +25,7 @@ export function AiMessage({ message, calls, last }: Props) {
   const { running, forks, onShow, onRetry } = useMessageActions();
   const parts = partsOf(message);
   const fork = forks.get(message.id ?? "");
-  const tokens = message.usage_metadata?.total_tokens;
+  const tokens = usageOf(message)?.total_tokens;
   const text = textOf(message);
   return (
     <article className={css.ai} aria-label={message.name ?? words.chat.agent}>
