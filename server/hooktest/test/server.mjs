@@ -22,7 +22,7 @@ export function freePort() {
   });
 }
 
-/** Resolves once /ok answers; rejects when the process ends before. */
+/** Resolves once the server is ready, whoever asks; rejects when the process ends before. */
 export async function start(args, { binary = parley, port, env } = {}) {
   port ??= await freePort();
   const child = spawn(binary, ["serve", "--port", String(port), ...args], {
@@ -35,7 +35,7 @@ export async function start(args, { binary = parley, port, env } = {}) {
   const url = `http://localhost:${port}`;
   for (let up = false; !up; ) {
     if (child.exitCode !== null) throw new Error(`parley ended with ${child.exitCode}`);
-    up = await fetch(`${url}/ok`).then((r) => r.ok, () => false);
+    up = await fetch(`${url}/readyz`).then((r) => r.ok, () => false);
     if (!up) await new Promise((resolve) => setTimeout(resolve, 10));
   }
   const stop = (signal = "SIGTERM") => {
