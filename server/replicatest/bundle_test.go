@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 // replica is one of several servers.
 type replica struct {
-	t   *testing.T
+	t   testing.TB
 	url string
 	s   *server.Server
 }
@@ -63,7 +63,7 @@ func options(prefix string) server.Options {
 func newPrefix() string { return "test:" + uuid.NewString()[:8] + ":" }
 
 // replicas starts n servers that share their data.
-func replicas(t *testing.T, n int, change ...func(i int, o *server.Options)) []*replica {
+func replicas(t testing.TB, n int, change ...func(i int, o *server.Options)) []*replica {
 	t.Helper()
 	prefix := newPrefix()
 	list := make([]*replica, n)
@@ -77,7 +77,7 @@ func replicas(t *testing.T, n int, change ...func(i int, o *server.Options)) []*
 	return list
 }
 
-func start(t *testing.T, o server.Options) *replica {
+func start(t testing.TB, o server.Options) *replica {
 	t.Helper()
 	s, err := server.New(o)
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ type frame struct{ event, id, data string }
 
 // reading is a stream under way.
 type reading struct {
-	t      *testing.T
+	t      testing.TB
 	res    *http.Response
 	frames chan frame
 	end    context.CancelFunc

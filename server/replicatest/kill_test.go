@@ -43,7 +43,7 @@ func beReplica(url, prefix string) error {
 }
 
 // child starts a replica that can be killed.
-func child(t *testing.T, prefix string) (*replica, *exec.Cmd) {
+func child(t testing.TB, prefix string) (*replica, *exec.Cmd) {
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
