@@ -11,7 +11,7 @@ import { start } from "../../server/hooktest/test/server.mjs";
 import { chromium } from "./playwright.mjs";
 
 /** The files that are run on replicas, too, if nothing else is asked for. */
-const shared = ["approval", "audit", "executions", "keys", "reviews"];
+const shared = ["approval", "audit", "executions", "keys", "presence", "reviews"];
 
 const here = new URL(".", import.meta.url).pathname;
 const options = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
