@@ -128,6 +128,7 @@ func replyOf(err error) reply {
 		decided    *thread.AlreadyDecidedError
 		late       *thread.ReviewExpiredError
 		claimed    *thread.ClaimedError
+		sealed     *thread.SealedContextError
 		command    *agent.InvalidCommandError
 		input      *thread.InvalidInputError
 		update     *agent.InvalidUpdateError
@@ -165,6 +166,8 @@ func replyOf(err error) reply {
 			InterruptID string `json:"interrupt_id"`
 			Assignee    string `json:"assignee"`
 		}{coded{"review_claimed", claimed.Error()}, claimed.InterruptID, claimed.Assignee}}
+	case errors.As(err, &sealed):
+		return reply{status: http.StatusServiceUnavailable, json: coded{"context_unreadable", sealed.Error()}}
 	case errors.As(err, &command):
 		return reply{status: http.StatusUnprocessableEntity, json: struct {
 			coded
@@ -278,6 +281,7 @@ func decidedBeforeOf(r thread.Review) decidedBefore {
 func beforeReply(e *thread.DecidedBeforeError) reply {
 	r := resumeReply(e.Refusal)
 	if body, ok := r.json.(pendingReply); ok {
+		body.Message = e.Error()
 		r.json = struct {
 			pendingReply
 			decidedBefore

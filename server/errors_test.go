@@ -77,14 +77,14 @@ func TestRefusedAnswersHaveCodes(t *testing.T) {
 				Refusal: &agent.ResumeError{Code: agent.NothingPending, Message: "m"},
 				Review:  thread.Review{InterruptID: "i1", Decided: &thread.Outcome{By: "ann", At: at, Decision: "approve", Answer: json.RawMessage(`{"ok":true}`), RunID: "r"}},
 			}, 409,
-			`{"error":"nothing_pending","message":"m","pending":[],"interrupt_id":"i1","by":"ann","at":"2026-11-30T09:13:58.938Z","decision":{"ok":true},"run_id":"r"}`,
+			`{"error":"nothing_pending","message":"m: interrupt i1 was decided by ann (approve) at 2026-11-30T09:13:58.938Z","pending":[],"interrupt_id":"i1","by":"ann","at":"2026-11-30T09:13:58.938Z","decision":{"ok":true},"run_id":"r"}`,
 		},
 		"nothing pending, as the deadline was faster": {
 			&thread.DecidedBeforeError{
 				Refusal: &agent.ResumeError{Code: agent.NothingPending, Message: "m"},
-				Review:  thread.Review{InterruptID: "i1", Decided: &thread.Outcome{At: at}},
+				Review:  thread.Review{InterruptID: "i1", Status: thread.ReviewExpired, Decided: &thread.Outcome{At: at}},
 			}, 409,
-			`{"error":"nothing_pending","message":"m","pending":[],"interrupt_id":"i1","by":null,"at":"2026-11-30T09:13:58.938Z","decision":null}`,
+			`{"error":"nothing_pending","message":"m: interrupt i1 expired at 2026-11-30T09:13:58.938Z, before anybody decided","pending":[],"interrupt_id":"i1","by":null,"at":"2026-11-30T09:13:58.938Z","decision":null}`,
 		},
 		"not pending": {
 			&agent.ResumeError{Code: agent.InterruptNotPending, Message: "m", IDs: []string{"i0"}, Pending: pending}, 409,
@@ -102,7 +102,7 @@ func TestRefusedAnswersHaveCodes(t *testing.T) {
 		"invalid command": {&agent.InvalidCommandError{Problems: []string{"no node x"}}, 422, `{"error":"invalid_command","message":"invalid command: no node x","problems":["no node x"]}`},
 		"decided": { // D-32
 			&thread.AlreadyDecidedError{InterruptID: "i1", Answer: agent.Answer{By: "ann", At: at, Value: json.RawMessage(`{"ok":true}`), RunID: "r"}}, 409,
-			`{"error":"already_decided","message":"interrupt i1 was already decided","interrupt_id":"i1","by":"ann","at":"2026-11-30T09:13:58.938Z","decision":{"ok":true},"run_id":"r"}`,
+			`{"error":"already_decided","message":"interrupt i1 was decided by ann at 2026-11-30T09:13:58.938Z","interrupt_id":"i1","by":"ann","at":"2026-11-30T09:13:58.938Z","decision":{"ok":true},"run_id":"r"}`,
 		},
 		"field": {
 			&thread.InvalidInputError{Path: []string{"schedule"}, Message: "bad"}, 400,

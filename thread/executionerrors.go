@@ -11,7 +11,11 @@ type NotSuspendedError struct {
 }
 
 func (e *NotSuspendedError) Error() string {
-	return fmt.Sprintf("the execution %s is %s, not %s", e.ExecutionID, e.Status, ExecutionSuspended)
+	text := fmt.Sprintf("the execution %s is %s, not %s", e.ExecutionID, e.Status, ExecutionSuspended)
+	if e.Decided != nil && e.Decided.Decided != nil {
+		text += ": " + e.Decided.outcomeWords()
+	}
+	return text
 }
 
 // SeveralReviewsError says that an execution waits for several decisions, so that a flat one doesn't say which it is.

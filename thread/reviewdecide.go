@@ -56,7 +56,7 @@ func (s *Service) DecideReview(ctx context.Context, d ReviewDecision) (Started, 
 		case ReviewSuperseded:
 			err = &ReviewClosedError{Review: r}
 		case ReviewExpired:
-			err = &ReviewExpiredError{InterruptID: r.InterruptID, At: r.ExpiresAt}
+			err = &ReviewExpiredError{InterruptID: r.InterruptID, At: r.ExpiresAt, ReviewID: r.ID}
 		}
 	}
 	return started, r, err

@@ -12,7 +12,7 @@ import (
 type ReviewClosedError struct{ Review Review }
 
 func (e *ReviewClosedError) Error() string {
-	return "the review " + e.Review.ID + " is " + string(e.Review.Status)
+	return e.Review.outcomeWords()
 }
 
 // DecidedBeforeError refuses an answer that named no question, as Refusal says, and tells how the
@@ -23,7 +23,9 @@ type DecidedBeforeError struct {
 	Review Review
 }
 
-func (e *DecidedBeforeError) Error() string { return e.Refusal.Error() }
+func (e *DecidedBeforeError) Error() string {
+	return e.Refusal.Error() + ": " + e.Review.outcomeWords()
+}
 
 func (e *DecidedBeforeError) Unwrap() error { return e.Refusal }
 

@@ -154,13 +154,13 @@ func (s *Service) stillOpen(r Review) error {
 		return &ReviewClosedError{Review: r}
 	}
 	if !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(s.clock.Now()) {
-		return &ReviewExpiredError{InterruptID: r.InterruptID, At: r.ExpiresAt}
+		return &ReviewExpiredError{InterruptID: r.InterruptID, At: r.ExpiresAt, ReviewID: r.ID}
 	}
 	return nil
 }
 
 func claimed(r Review) error {
-	return &ClaimedError{InterruptID: r.InterruptID, Assignee: r.Assignee, Until: r.ClaimedUntil}
+	return &ClaimedError{InterruptID: r.InterruptID, Assignee: r.Assignee, Until: r.ClaimedUntil, ReviewID: r.ID}
 }
 
 // warnAt is when the warning before a deadline is due; zero for none.

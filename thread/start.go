@@ -70,6 +70,8 @@ type StartRun struct {
 	respectClaims, expired bool
 	// keepsPending refuses a thread on which questions wait, with *InputWhileInterruptedError.
 	keepsPending bool
+	// sealed is Invocation.SealedContext.
+	sealed map[string]string
 	// notes are a reviewer's beside an answer that has none; see ReviewDecision.
 	notes string
 }
@@ -117,6 +119,7 @@ func (s *Service) StartRun(ctx context.Context, r StartRun) (Started, error) {
 	}
 	if err != nil {
 		if d.resumes() {
+			err = s.named(ctx, d.thread.ID, err)
 			s.auditRefusal(ctx, d, err)
 		}
 		return Started{}, err
@@ -178,6 +181,7 @@ func (s *Service) draft(ctx context.Context, r StartRun) (*draft, error) {
 		return nil, err
 	}
 	d.run = s.rowOf(d, runID)
+	d.run.Kwargs.SealedContext = s.seal(d.run, r.sealed)
 	d.config = configOf(d.run)
 	if d.graph, err = s.graph(ctx, d.assistant.GraphID, d.config); err != nil {
 		return nil, err

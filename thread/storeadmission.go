@@ -88,10 +88,12 @@ type Admitted struct {
 type AlreadyDecidedError struct {
 	InterruptID string
 	Answer      agent.Answer
+	// ReviewID and Decision are those of the question's review; the service adds them, where there is one.
+	ReviewID, Decision string
 }
 
 func (e *AlreadyDecidedError) Error() string {
-	return "interrupt " + e.InterruptID + " was already decided"
+	return decidedWords(about(e.ReviewID, e.InterruptID), e.Answer.By, e.Decision, e.Answer.At)
 }
 
 // Unwrap makes errors.Is(err, ErrConflict) false on purpose: a reload does not help.
@@ -101,10 +103,12 @@ func (e *AlreadyDecidedError) Unwrap() error { return nil }
 type ReviewExpiredError struct {
 	InterruptID string
 	At          time.Time
+	// ReviewID is added by the service.
+	ReviewID string
 }
 
 func (e *ReviewExpiredError) Error() string {
-	return "the review of interrupt " + e.InterruptID + " expired at " + e.At.UTC().Format(time.RFC3339)
+	return expiredWords(about(e.ReviewID, e.InterruptID), e.At)
 }
 
 // ClaimedError says that somebody else has claimed a review.
@@ -112,8 +116,14 @@ type ClaimedError struct {
 	InterruptID string
 	Assignee    string
 	Until       time.Time
+	// ReviewID is added by the service.
+	ReviewID string
 }
 
 func (e *ClaimedError) Error() string {
-	return "the review of interrupt " + e.InterruptID + " is claimed by " + e.Assignee
+	text := about(e.ReviewID, e.InterruptID) + " is claimed by " + e.Assignee
+	if !e.Until.IsZero() {
+		text += " until " + stamp(e.Until)
+	}
+	return text
 }

@@ -77,6 +77,7 @@ func ofReview(err error) *Error {
 		several    *thread.SeveralReviewsError
 		suspended  *thread.SessionSuspendedError
 		foreign    *thread.SessionScopeError
+		sealed     *thread.SealedContextError
 	)
 	switch {
 	case errors.As(err, &decision):
@@ -88,7 +89,7 @@ func ofReview(err error) *Error {
 		return New(http.StatusConflict, "REVIEW_CLOSED", sentence(closed.Error()), string(closed.Review.Status)).
 			With("status", string(closed.Review.Status))
 	case errors.As(err, &expired):
-		return New(http.StatusConflict, "REVIEW_EXPIRED", "The deadline of the review came before the decision.", stamp(expired.At)).
+		return New(http.StatusConflict, "REVIEW_EXPIRED", sentence(expired.Error()), stamp(expired.At)).
 			With("status", string(thread.ReviewExpired)).With("expired_at", stamp(expired.At))
 	case errors.As(err, &claimed):
 		return New(http.StatusConflict, "REVIEW_CLAIMED", sentence(claimed.Error()), claimed.Assignee).
@@ -114,6 +115,8 @@ func ofReview(err error) *Error {
 	case errors.As(err, &suspended):
 		return New(http.StatusConflict, "SESSION_SUSPENDED", sentence(suspended.Error()), anys(suspended.ReviewIDs)...).
 			With("status", string(thread.ExecutionSuspended)).With("review_ids", suspended.ReviewIDs)
+	case errors.As(err, &sealed):
+		return New(http.StatusServiceUnavailable, "CONTEXT_UNREADABLE", sentence(sealed.Error()))
 	case errors.As(err, &foreign):
 		return New(http.StatusConflict, "SESSION_OF_OTHER_WORKSPACE", sentence(foreign.Error()), foreign.SessionID)
 	}

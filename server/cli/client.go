@@ -159,7 +159,7 @@ func refusal(resp *http.Response) *APIError {
 		e.Detail = strings.TrimSpace(string(b))
 	}
 	switch {
-	case said.At != "":
+	case said.At != "" && !strings.Contains(e.Detail, said.At):
 		e.Fields = append(e.Fields, fmt.Sprintf("%s by %s at %s", or(said.Decision, "answered"), or(said.By, "somebody who didn't say who they are"), said.At))
 	case said.Assignee != "" && !strings.Contains(e.Detail, said.Assignee):
 		e.Fields = append(e.Fields, "claimed by "+said.Assignee)
