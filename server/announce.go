@@ -13,7 +13,8 @@ type Announce struct {
 	// Notify lists where each change of a review is announced: URLs of webhooks, signed with WebhookSecret, and
 	// mailto:name@example.org, which needs SMTP. Default: nowhere.
 	Notify []string
-	// PublicURL is where people reach the server; links in announcements begin with it. Default: no links.
+	// PublicURL is where people reach the server; links in announcements begin with it, and people who
+	// sign in with an identity provider come back there. Default: no links; they come back to where they were.
 	PublicURL string
 	// SMTP sends the mails. The zero value sends none.
 	SMTP mail.Options
@@ -36,7 +37,7 @@ func (a Announce) announce(o *thread.Options) error {
 // announceFlags are the flags of Announce.
 type announceFlags struct {
 	Notify       []string `help:"Where changes of reviews are announced: URL of a webhook, or mailto:ADDRESS." env:"PARLEY_NOTIFY" placeholder:"ADDRESS" group:"Announcements (docs/human-in-the-loop.md)"`
-	PublicURL    string   `name:"public-url" help:"Where people reach this server, for links in announcements." env:"PARLEY_PUBLIC_URL" placeholder:"URL" group:"Announcements (docs/human-in-the-loop.md)"`
+	PublicURL    string   `name:"public-url" help:"Where people reach this server, for links in announcements and for signing in." env:"PARLEY_PUBLIC_URL" placeholder:"URL" group:"Announcements (docs/human-in-the-loop.md)"`
 	SMTPAddr     string   `name:"smtp-addr" help:"Server that sends mails." env:"PARLEY_SMTP_ADDR" placeholder:"HOST:PORT" group:"Announcements (docs/human-in-the-loop.md)"`
 	SMTPFrom     string   `name:"smtp-from" help:"Sender of mails." env:"PARLEY_SMTP_FROM" placeholder:"ADDRESS" group:"Announcements (docs/human-in-the-loop.md)"`
 	SMTPUsername string   `name:"smtp-username" help:"Who logs in there, with the password in PARLEY_SMTP_PASSWORD." env:"PARLEY_SMTP_USERNAME" placeholder:"NAME" group:"Announcements (docs/human-in-the-loop.md)"`
