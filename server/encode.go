@@ -40,6 +40,7 @@ func assistantJSON(a thread.Assistant, version bool) json.RawMessage {
 // runJSON is a run. Times of a delayed run are those of its creation.
 func runJSON(r thread.Run) json.RawMessage {
 	kwargs := r.Kwargs
+	kwargs.SealedContext = nil
 	if len(kwargs.StreamMode) == 0 {
 		kwargs.StreamMode = []string{"values"}
 	}

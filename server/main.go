@@ -134,6 +134,7 @@ type serveCommand struct {
 	redisFlags
 	identityFlags
 	announceFlags
+	contextFlags
 	webhookFlags
 	traceFlags
 	Agents []string `help:"Sets of agents to serve: ${sets}." env:"PARLEY_AGENTS" placeholder:"SET"`
@@ -190,6 +191,9 @@ func (cmd serveCommand) options(env *environment) (Options, error) {
 		return o, err
 	}
 	cmd.announceFlags.apply(&o)
+	if err := cmd.contextFlags.apply(&o); err != nil {
+		return o, err
+	}
 	cmd.traceFlags.apply(&o)
 	cmd.webhookFlags.apply(&o)
 	if cmd.Drain != nil {

@@ -107,6 +107,9 @@ type Options struct {
 	// TraceURL is where a distributed trace is looked at, with {trace_id} in the place of its id: executions link
 	// there. Default: no links.
 	TraceURL string
+	// ContextKeys encrypt what invocations bring as sealed_context (docs/executions.md): the first key encrypts, all
+	// decrypt; the same for all replicas. Default: none, sealed_context is refused.
+	ContextKeys *thread.Keyring
 	// Announce says who is told of reviews. Default: nobody.
 	Announce Announce
 

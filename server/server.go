@@ -102,7 +102,7 @@ func New(o Options) (*Server, error) {
 	s.reviewFeed = feeds.New(feeds.Options{})
 	serviceOptions := thread.Options{
 		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Clock: o.Clock, Workers: o.Workers, Lease: o.Lease,
-		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
+		LogRetention: o.LogRetention, SweepEvery: o.SweepEvery, ContextKeys: o.ContextKeys, OnInputWhileInterrupted: o.OnInputWhileInterrupted,
 		GraphDefaults: o.GraphDefaults, DeliverLocal: s.deliverLocal, WebhookSecret: o.WebhookSecret, WebhookAllow: o.WebhookAllow,
 		MayDecide: auth.DecisionRules{SelfApproval: o.Identity.SelfApproval}.MayDecide,
 	}

@@ -2,7 +2,10 @@ package thread
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // The actions of a cancel.
@@ -12,6 +15,28 @@ const (
 	// CancelRollback removes the run with its checkpoints: the thread goes back to where it was before.
 	CancelRollback = "rollback"
 )
+
+// callAction begins the actions by which a call of a run is armed; see ArmsCall.
+const callAction = "call "
+
+// ArmsCall reports whether an action of RequestCancel cancels nothing yet, but names the call of a model or tool with which
+// the run's owner shall cancel it (InterruptExecution). What else it says is the service's business.
+func ArmsCall(action string) bool { return strings.HasPrefix(action, callAction) }
+
+// armAction arms a run's n-th call, over all its attempts, in the name of an actor.
+func armAction(n int, a Actor) string {
+	return callAction + strconv.Itoa(n) + " " + string(encodeJSON(a))
+}
+
+// armedBy undoes armAction; false for what arms nothing.
+func armedBy(action string) (n int, a Actor, ok bool) {
+	number, actor, ok := strings.Cut(strings.TrimPrefix(action, callAction), " ")
+	if !ok || !ArmsCall(action) {
+		return 0, a, false
+	}
+	n, err := strconv.Atoi(number)
+	return n, a, err == nil && json.Unmarshal([]byte(actor), &a) == nil
+}
 
 // CancelRun asks for a cancel with action interrupt or rollback; it is durable
 // when it returns: a queued run never starts, a running one is stopped by its

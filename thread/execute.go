@@ -19,8 +19,9 @@ func (s *Service) execute(ctx context.Context, run Run, lease Lease) {
 		s.release(ctx, run, lease)
 		return
 	}
-	if arm, ok := s.pool.disarm(run.ID); ok {
-		a.recorder.arm(arm.n, arm.strike)
+	if ArmsCall(run.Cancel) {
+		s.pool.hears(a, run.Cancel)
+		s.pool.armNow(ctx, a, run.Cancel)
 	}
 	err := s.carryOut(ctx, a, lease.Lost)
 	outcome, failure := a.recorder.close(ctx)
@@ -38,7 +39,7 @@ func (s *Service) carryOut(ctx context.Context, a *active, lost int) (err error)
 		}
 	}()
 	switch {
-	case run.Cancel != "":
+	case run.Cancel != "" && !ArmsCall(run.Cancel):
 		r.cancel(run.Cancel)
 		return s.endUnrun(ctx, a, agent.Outcome{Status: string(RunInterrupted)})
 	case lost >= s.opts.MaxAttempts:
@@ -63,8 +64,12 @@ func (s *Service) carryOut(ctx context.Context, a *active, lost int) (err error)
 		}
 		return err
 	}
+	sealed, err := s.unsealed(run)
+	if err != nil {
+		return s.endUnrun(ctx, a, unreadable(err))
+	}
 	r.Emit(s.started(a, cfg))
-	outcome, err := graph.Run(agent.WithHeaders(ctx, a.headers), exec)
+	outcome, err := graph.Run(agent.WithHeaders(ctx, handed(sealed, a.headers)), exec)
 	if err == nil {
 		// A graph commits its own outcome; this only holds for one that had nothing to commit.
 		if e := r.Commit(ctx, agent.Commit{Outcome: &outcome}); !errors.Is(e, errRunEnded) {

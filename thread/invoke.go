@@ -69,6 +69,10 @@ type Invocation struct {
 	// Agent is the name of an agent or the id of an assistant.
 	Agent string
 	Input json.RawMessage
+	// SealedContext are named values that agent.Header gives every run of the execution, also those that go on after a
+	// suspension or in another process, where the request that began the run has no custom header of that name. They are
+	// stored encrypted (Options.ContextKeys) and are nowhere else. Up to MostSealed, each up to LongestSealed.
+	SealedContext map[string]string
 	// IdempotencyKey makes the invocation repeatable.
 	IdempotencyKey string
 	// Run completes the run: principal, custom headers, user, stream modes. What the fields above say isn't looked at.
@@ -91,7 +95,11 @@ func (s *Service) Invoke(ctx context.Context, i Invocation) (e Execution, repeat
 	if !sessionName.MatchString(i.Session) {
 		return Execution{}, false, &InvalidInputError{Path: []string{SessionKey}, Message: "a session id has 1 to 128 letters, digits, _ and -"}
 	}
+	if err := s.checkSealed(i.SealedContext); err != nil {
+		return Execution{}, false, err
+	}
 	start := i.Run
+	start.sealed = i.SealedContext
 	start.ThreadID, start.AssistantID = SessionThread(i.Project, i.Session), i.Agent
 	if known {
 		if start.ThreadID, err = s.SessionThread(ctx, i.Project, i.Session); err != nil {

@@ -32,8 +32,6 @@ type pool struct {
 	running map[string]*active
 	// custom are the custom headers of runs that this process admitted and hasn't begun.
 	custom map[string]map[string]string
-	// arms are the calls to be aborted of runs that this process hasn't begun.
-	arms map[string]armedCall
 	// idle is closed once nothing runs any more; nil unless somebody waits for that.
 	idle chan struct{}
 	ctx  context.Context
@@ -50,11 +48,12 @@ type active struct {
 	recorder *recorder
 	cancel   context.CancelCauseFunc
 	headers  map[string]string // custom ones, of the request
+	armed    string            // the last action that armed a call of it; the pool's lock guards it
 }
 
 func newPool(s *Service) *pool {
 	return &pool{
-		s: s, limit: s.opts.Workers, running: map[string]*active{}, custom: map[string]map[string]string{}, arms: map[string]armedCall{},
+		s: s, limit: s.opts.Workers, running: map[string]*active{}, custom: map[string]map[string]string{},
 		alarm: make(chan struct{}, 1), beat: make(chan struct{}, 1),
 	}
 }
@@ -262,12 +261,18 @@ func (p *pool) remove(runID string) {
 
 // cancel delivers a cancel to a run of this process; others learn of it when they renew.
 func (p *pool) cancel(runID, action string) {
-	p.mu.Lock()
-	a := p.running[runID]
-	p.mu.Unlock()
-	if a != nil {
-		a.stop(action)
+	if a := p.find(runID); a != nil {
+		p.obey(a, action)
 	}
+}
+
+// obey stops a run, or arms a call of it.
+func (p *pool) obey(a *active, action string) {
+	if ArmsCall(action) {
+		p.arm(a, action)
+		return
+	}
+	a.stop(action)
 }
 
 func (a *active) stop(action string) {
@@ -349,7 +354,7 @@ func (p *pool) renew(ctx context.Context, a *active) {
 			p.s.log.Warn("renew a lease", "run", a.run.ID, "err", err)
 		}
 	case action != "":
-		a.stop(action)
+		p.obey(a, action)
 	}
 }
 

@@ -265,6 +265,10 @@ func (s *Service) openQuestions(ctx context.Context, d *draft, head *agent.Tuple
 			d.run.ExecutionID = asking.ExecutionID
 			d.run.Project, d.run.Workspace = asking.Project, asking.Workspace
 			d.run.Kwargs.SteeredBy = steered(asking.Kwargs.SteeredBy, d)
+			d.run.Kwargs.SealedContext = asking.Kwargs.SealedContext
+			if _, err := s.unsealed(d.run); err != nil {
+				return nil, err // before the answer is consumed
+			}
 			if d.request.TraceParent == "" {
 				d.run.Kwargs.TraceParent = asking.Kwargs.TraceParent
 			}

@@ -130,5 +130,4 @@ func (s *Service) ended(threadID, runID string) {
 	s.publish.RunEnded(threadID, runID)
 	s.waiters.end(runID)
 	s.pool.headers(runID) // it may never have begun
-	s.pool.disarm(runID)
 }

@@ -76,6 +76,8 @@ type Options struct {
 	PublicURL string
 	// Mailer sends the announcements to people. Default: nil, mailto: addresses of Notify are refused.
 	Mailer Mailer
+	// ContextKeys seal Invocation.SealedContext. Default: nil, which refuses it.
+	ContextKeys *Keyring
 	// CacheBytes bounds the decoded checkpoints and lists kept in memory. Default: 64 MiB.
 	CacheBytes int
 }

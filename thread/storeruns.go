@@ -35,7 +35,7 @@ type Runs interface {
 	ClaimRun(ctx context.Context, c Claim) (run Run, lease Lease, ok bool, err error)
 	// NextDue tells when the next delayed run or lease expiry is due; zero when there is none.
 	NextDue(ctx context.Context) (time.Time, error)
-	// Renew extends the lease and tells what the owner must know: the run's cancel action.
+	// Renew extends the lease and tells what the owner must know: the run's cancel action, also one that arms a call.
 	Renew(ctx context.Context, l Lease, d time.Duration) (expires time.Time, cancel string, err error)
 	// ReserveNumbers extends the reserved ranges by n (decisions 2).
 	ReserveNumbers(ctx context.Context, l Lease, n int64) (Lease, error)
@@ -50,6 +50,8 @@ type Runs interface {
 	// RequestCancel cancels: a pending run ends (interrupt) or is removed (rollback) at once, a running one is
 	// marked. It returns the run as it is then; a finished run is left alone. What the end of a marked run supersedes
 	// or reopens is audited as of the actor who marked it, here or by a strategy of AdmitRun; the one whose action stays.
+	// An action that ArmsCall ends and marks nothing: it is Run.Cancel of a pending or running run, for whoever owns it then,
+	// until it ends or another action takes its place, which can be any while it is such a one.
 	RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run Run, told []Entry, err error)
 	// Rollback removes a leased run instead of ending it, its log and checkpoints, and recomputes head and
 	// status of the thread. Questions that it answered wait again; numbers that it used are not given again.

@@ -85,6 +85,8 @@ type RunKwargs struct {
 	OnCompletion    string          `json:"on_completion,omitempty"`
 	// SteeredBy are the principals whose answers to the execution's questions had an update or a goto beside them.
 	SteeredBy []string `json:"steered_by,omitempty"`
+	// SealedContext is Invocation.SealedContext of the execution, as Options.ContextKeys sealed it. No client sees it.
+	SealedContext []byte `json:"sealed_context,omitempty"`
 	// TraceParent is the run's place in a distributed trace; see agent.TraceParent. "" for none.
 	TraceParent string `json:"traceparent,omitempty"`
 }

@@ -171,6 +171,13 @@ func (w *world) agents() []agent.Agent {
 		}, review("Header", nil, "approve"), func(ctx agent.Context, _ state) (agent.Update, error) {
 			return agent.Values{"seen": []string{agent.Header(ctx, "authorization")}}, nil
 		}),
+		chain("vault", func(ctx agent.Context, _ state) (agent.Update, error) {
+			w.effects.add("before " + agent.Header(ctx, "CRM-Token"))
+			return agent.Values{}, nil
+		}, review("Vault", nil, "approve"), func(ctx agent.Context, _ state) (agent.Update, error) {
+			w.effects.add("after " + agent.Header(ctx, "crm-token"))
+			return agent.Values{}, nil
+		}),
 		chain("slow", func(ctx agent.Context, _ state) (agent.Update, error) {
 			return agent.Values{}, w.effects.pass(ctx, "node "+ctx.ThreadID())
 		}),

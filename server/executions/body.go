@@ -54,6 +54,26 @@ func (b body) text(key string) (string, error) {
 	return s, nil
 }
 
+// texts reads an object of strings; nil when it is absent or null. No error quotes a value.
+func (b body) texts(key string) (map[string]string, error) {
+	if !b.has(key) {
+		return nil, nil
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(b[key], &all) != nil {
+		return nil, apierror.BadField(apierror.CodeInvalid, key, "The field "+key+" must be an object.")
+	}
+	out := map[string]string{}
+	for name, raw := range all {
+		var s *string
+		if json.Unmarshal(raw, &s) != nil || s == nil {
+			return nil, apierror.BadField(apierror.CodeInvalid, key+"."+name, "The values of "+key+" must be strings.")
+		}
+		out[name] = *s
+	}
+	return out, nil
+}
+
 // positive reads an integer above 0; 0 when it is absent or null.
 func (b body) positive(key string) (int64, error) {
 	if !b.has(key) {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,7 @@ type world struct {
 	effects *effects
 	urls    []string
 	servers []*server.Server
+	stops   []func() // each stops a server
 }
 
 // on runs a test with one server on the embedded store, and with two on one Redis.
@@ -95,13 +97,14 @@ func (w *world) start(o server.Options, change []func(*server.Options)) {
 	require.NoError(w.t, err)
 	require.NoError(w.t, s.Start(w.t.Context()))
 	h := httptest.NewServer(s.Handler())
-	w.t.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		require.NoError(w.t, s.Shutdown(ctx))
 		h.Close()
 	})
-	w.urls, w.servers = append(w.urls, h.URL), append(w.servers, s)
+	w.t.Cleanup(stop)
+	w.urls, w.servers, w.stops = append(w.urls, h.URL), append(w.servers, s), append(w.stops, stop)
 }
 
 func (w *world) store() thread.ReviewStore { return w.servers[0].Service().ReviewStore() }

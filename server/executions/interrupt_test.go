@@ -4,9 +4,12 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/parley-dev/parley/server"
 	"github.com/parley-dev/parley/thread"
+	"github.com/parley-dev/parley/thread/redis"
 )
 
 // begin invokes without waiting, on a session of that name, or a fresh one, and returns the execution's id.
@@ -101,25 +104,60 @@ func TestACallInFlightElsewhere(t *testing.T) {
 		id := c.begin("s", "slow", "x")
 		gate := "node " + thread.SessionThread("default", "s")
 		c.until("it waits", func() bool { return w.effects.count("at "+gate) == 1 })
-		outcomes := map[string]int{}
-		for i := range w.urls {
-			outcomes[c.at(i).interrupt(id, `{"step_number":7}`)]++
+		outcomes := []string{}
+		for i := range w.urls { // whichever is asked
+			outcomes = append(outcomes, c.at(i).interrupt(id, `{"step_number":7}`))
 		}
-		if len(w.urls) > 1 {
-			require.Equal(t, map[string]int{"armed": 1, "in_flight_elsewhere": 1}, outcomes)
-		}
-		other := 0
-		for i := range w.urls {
-			if c.at(i).interrupt(id, `{"step_number":8}`) == "in_flight_elsewhere" {
-				other = i
-			}
-		}
-		outcome := c.at(other).interrupt(id, "{}")
-		if len(w.urls) > 1 {
-			require.Equal(t, "in_flight_elsewhere", outcome)
-		}
+		require.Equal(t, []string{"armed", "already_armed"}[:len(w.urls)], outcomes)
+		require.Equal(t, "armed", c.interrupt(id, `{"step_number":8}`), "another step takes its place")
+		require.Equal(t, "running", c.execution(id)["status"])
+		const other = 1
+		require.Contains(t, []string{"aborted", "in_flight_elsewhere"}, c.at(other).interrupt(id, "{}"))
 		require.Contains(t, []string{"already_armed", "noop_terminal"}, c.at(other).interrupt(id, "{}"))
 		require.Equal(t, "cancelled", c.becomes(id, "error")["error_code"])
 		require.Equal(t, 1, w.effects.count("aborted "+gate))
 	})
+}
+
+// EX 4, step_number: what another process was asked to arm is stored with the run, and counts for who goes on with it.
+func TestAnArmedStepOutlivesItsOwner(t *testing.T) {
+	t.Parallel()
+	if shared == nil {
+		t.Skip("install redis-server (Debian: apt-get install redis-server)")
+	}
+	w := empty(t)
+	o := server.Options{Redis: redis.Options{URL: shared.URL(), Prefix: "test:" + uuid.NewString()[:8] + ":"}}
+	w.start(o, nil) // the owner
+	c := w.anybody()
+	id := c.begin("s", "clerk", "wait Ann")
+	c.until("the tool runs", func() bool { return w.effects.count("at tool Ann") == 1 })
+	w.start(o, nil)
+	c = c.at(1)
+	c.until("the log tells of two steps: the model, the tool", func() bool { return len(c.execution(id).list("steps")) == 2 })
+	require.Equal(t, "noop", c.interrupt(id, `{"step_number":1}`), "the model has answered")
+	require.Equal(t, "armed", c.interrupt(id, `{"step_number":3}`), "the next call, whosever")
+	require.Equal(t, "already_armed", c.interrupt(id, `{"step_number":3}`))
+	w.stops[0]()
+	e := c.becomes(id, "error") // the tool is called again, and nobody opens its gate
+	require.Equal(t, "cancelled", e["error_code"])
+	require.Len(t, e.list("steps"), 3)
+	require.Equal(t, "go on", c.with("X-Session-ID", "s").invoke("echo", "go on")["response"].(string)[len("You said: "):])
+}
+
+// EX 4, step_number: a run that waits for a worker is armed, too, in every process that may begin it.
+func TestAStepOfAWaitingRunIsArmed(t *testing.T) {
+	t.Parallel()
+	w := local(t, func(o *server.Options) { o.Workers = 1 })
+	c := w.anybody()
+	first := c.begin("a", "clerk", "wait Ann")
+	c.until("the tool runs", func() bool { return w.effects.count("at tool Ann") == 1 })
+	id := c.begin("b", "clerk", "wait Bob")
+	require.Equal(t, "armed", c.interrupt(id, `{"step_number":2}`))
+	require.Equal(t, "already_armed", c.interrupt(id, `{"step_number":2}`))
+	require.Equal(t, "pending", c.execution(id)["status"])
+	w.effects.opened("tool Ann")
+	c.becomes(first, "completed")
+	e := c.becomes(id, "error") // nobody opens the gate of its tool
+	require.Equal(t, "cancelled", e["error_code"])
+	require.Equal(t, "completed", e.list("steps")[0]["status"])
 }

@@ -29,7 +29,7 @@ func (a *API) invocation(c echo.Context, workspace string) (thread.Invocation, e
 	if err != nil {
 		return i, err
 	}
-	b, err := newBody(raw, "message", "input", "agent")
+	b, err := newBody(raw, "message", "input", "agent", thread.SealedContextField)
 	if err != nil {
 		return i, err
 	}
@@ -43,6 +43,9 @@ func (a *API) invocation(c echo.Context, workspace string) (thread.Invocation, e
 		return i, apierror.BadField(apierror.CodeMissing, "agent", "The workspace has no agent of its own: name one.")
 	}
 	if i.Input, err = b.input(); err != nil {
+		return i, err
+	}
+	if i.SealedContext, err = b.texts(thread.SealedContextField); err != nil {
 		return i, err
 	}
 	a.o.Complete(c, &i.Run)

@@ -13,7 +13,7 @@ import (
 
 // RequestCancel implements thread.Runs.
 func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run thread.Run, told []thread.Entry, err error) {
-	if action != "interrupt" && action != "rollback" {
+	if action != "interrupt" && action != "rollback" && !thread.ArmsCall(action) {
 		return run, nil, fmt.Errorf("local: no cancel action %q", action)
 	}
 	actor := thread.ActorFrom(ctx)
@@ -31,6 +31,11 @@ func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action strin
 			return err
 		}
 		h.do(actor, s.now())
+		if thread.ArmsCall(action) && run.Status == thread.RunPending {
+			run.Cancel = action
+			_, err := t.exec(`UPDATE runs SET cancel=? WHERE k=?`, action, w.k)
+			return err
+		}
 		if run, told, err = cancelRun(t.conn, h, run, action, s.orNow(at)); err != nil {
 			return err
 		}

@@ -126,6 +126,9 @@ func (s *Store) claimPending(t *tx, c thread.Claim, id string, h *head, now int6
 func (s *Store) begin(t *tx, c thread.Claim, id string, h *head, run, now int64, w *runRow, lease *thread.Lease) error {
 	h.unqueue(run)
 	h.running, h.attempt, h.lost, h.started, h.cancel, h.cancelledBy = run, 1, 0, now, "", nil
+	if thread.ArmsCall(w.cancel) {
+		h.cancel = w.cancel
+	}
 	h.frameBase, h.frameReserved = 0, c.Reserve
 	h.base, h.baseRest, h.logFrom = h.head, h.rest, h.nextPos
 	return s.lease(t, c, id, h, now, w, lease)

@@ -29,9 +29,15 @@ func (h *head) doAsCanceller() error {
 	return json.Unmarshal(h.cancelledBy, &h.doing.actor)
 }
 
-// mark notes that the running run is to be cancelled; the stronger action stays.
+// mark notes that the running run is to be cancelled, or a call of it; the stronger action stays.
 func (h *head) mark(action string) error {
 	if h.cancel == "rollback" || h.cancel == action {
+		return nil
+	}
+	if thread.ArmsCall(action) {
+		if h.cancel == "" || thread.ArmsCall(h.cancel) {
+			h.cancel = action
+		}
 		return nil
 	}
 	h.cancel = action

@@ -239,6 +239,9 @@ const finishRun = `UPDATE runs SET status=?2, updated=?3, ended=?3, attempt=?4, 
 
 func (e endRun) store(c *conn, k int64) error {
 	at := micros(e.at)
+	if thread.ArmsCall(e.cancel) { // the call never came
+		e.cancel = ""
+	}
 	var retire any
 	if e.retire {
 		retire = at

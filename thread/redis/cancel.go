@@ -11,7 +11,7 @@ import (
 
 // RequestCancel implements thread.Runs. The owner of a running run is told at once.
 func (s *Store) RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run thread.Run, told []thread.Entry, err error) {
-	if action != "interrupt" && action != "rollback" {
+	if action != "interrupt" && action != "rollback" && !thread.ArmsCall(action) {
 		return run, nil, fmt.Errorf("redis: no cancel action %q", action)
 	}
 	if threadID == "" {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -68,6 +69,67 @@ var cancelCases = []testCase{
 		require.True(e, ok)
 		e.cancel(w.run, "interrupt")
 		require.Equal(e, "interrupt", e.eventually(thread.Claim{Worker: "b"}).run.Cancel)
+	}},
+	{"an armed call cancels nothing, and every owner of the run learns of it until it ends", func(e *env) {
+		const seven, eight = `call 7 {"principal":"ann"}`, `call 8 {}`
+		require.True(e, thread.ArmsCall(seven))
+		e.admit(e.newThread().ID)
+		w, ok := e.tryClaim(thread.Claim{Worker: "a", Lease: 10 * time.Millisecond})
+		require.True(e, ok)
+		require.Empty(e, w.run.Cancel)
+		got := e.cancel(w.run, seven)
+		require.Equal(e, thread.RunRunning, got.Status)
+		require.Equal(e, seven, got.Cancel)
+		require.Equal(e, seven, e.getRun(w.run.ThreadID, w.run.ID).Cancel)
+		w = e.eventually(thread.Claim{Worker: "b", Lease: time.Minute})
+		require.Equal(e, seven, w.run.Cancel)
+		_, action, err := e.Renew(e.ctx, w.lease, time.Minute)
+		require.NoError(e, err)
+		require.Equal(e, seven, action)
+		require.Equal(e, eight, e.cancel(w.run, eight).Cancel, "the last one counts")
+		require.NoError(e, e.ReleaseRun(e.ctx, w.lease))
+		w = e.eventually(thread.Claim{Worker: "c", Lease: time.Minute})
+		require.Equal(e, eight, w.run.Cancel)
+		w.finish()
+		ended := e.getRun(w.run.ThreadID, w.run.ID)
+		require.Equal(e, thread.RunSuccess, ended.Status)
+		require.Empty(e, ended.Cancel)
+		require.Empty(e, e.cancel(w.run, seven).Cancel)
+		next := e.admit(w.run.ThreadID).Run
+		require.Empty(e, e.claim(next.ID).run.Cancel, "another run has nothing of it")
+	}},
+	{"an armed call of a pending run waits for its owner", func(e *env) {
+		const one, two = `call 1 {}`, `call 2 {}`
+		t := e.newThread()
+		first := e.admit(t.ID).Run
+		second := e.admit(t.ID, strategy("enqueue")).Run
+		require.Equal(e, thread.RunPending, e.cancel(second, one).Status)
+		got := e.cancel(second, two)
+		require.Equal(e, thread.RunPending, got.Status)
+		require.Equal(e, two, got.Cancel)
+		require.Equal(e, two, e.getRun(t.ID, second.ID).Cancel)
+		w := e.claim(first.ID)
+		require.Empty(e, w.run.Cancel)
+		w.finish()
+		w = e.claim(second.ID)
+		require.Equal(e, two, w.run.Cancel)
+		require.Equal(e, two, e.getRun(t.ID, second.ID).Cancel)
+		w.finish()
+		require.Empty(e, e.getRun(t.ID, second.ID).Cancel)
+		third := e.admit(t.ID).Run
+		e.cancel(third, one)
+		require.Equal(e, thread.RunInterrupted, e.cancel(third, "interrupt").Status)
+		require.Equal(e, "interrupt", e.getRun(t.ID, third.ID).Cancel)
+	}},
+	{"a cancel takes the place of an armed call, and stays", func(e *env) {
+		w := e.started()
+		e.cancel(w.run, `call 1 {}`)
+		require.Equal(e, "interrupt", e.cancel(w.run, "interrupt").Cancel)
+		require.Equal(e, "interrupt", e.cancel(w.run, `call 2 {}`).Cancel)
+		w.finish(func(f *thread.Finish) { f.Status = thread.RunInterrupted })
+		require.Equal(e, "interrupt", e.getRun(w.run.ThreadID, w.run.ID).Cancel)
+		_, _, err := e.RequestCancel(e.ctx, w.run.ThreadID, w.run.ID, "call", now())
+		require.Error(e, err, "no action")
 	}},
 	{"a finished run is left alone", func(e *env) {
 		w := e.started()
@@ -143,6 +205,43 @@ var rollbackCases = []testCase{
 		require.Empty(e, tuple.Answers)
 		again := e.admit(id, resume("g", answer(ids[0], "2")))
 		require.False(e, again.Repeat)
+	}},
+	{"what an answer led to is taken back with it", func(e *env) {
+		w := e.started()
+		id := w.run.ThreadID
+		head, ids := w.suspend(2)
+		before, err := e.Checkpoint(e.ctx, id, "", "")
+		require.NoError(e, err)
+		asked := before.Tasks[0]
+		next := e.claim(e.admit(id, resume("f", answer(ids[0], "1"))).Run.ID)
+		more, beside := newInterruptID(), newID()
+		for _, status := range []agent.TaskStatus{agent.TaskInterrupted, agent.TaskDone} { // it asks something else, and is done all the same
+			next.commit(func(c *thread.Commit) {
+				done := asked
+				done.Status = status
+				done.Interrupts = append(slices.Clone(asked.Interrupts[:1]), agent.InterruptInfo{ID: more, Value: raw(`"sure?"`)})
+				if status == agent.TaskDone {
+					done.Interrupts = done.Interrupts[:1]
+					done.Writes = []agent.Write{{Channel: "x", Value: raw("1")}}
+				}
+				c.Tasks = []agent.TaskRecord{done, {CheckpointID: head, TaskID: beside, Name: "beside", Status: agent.TaskDone}}
+			})
+		}
+		next.rollback()
+		require.ElementsMatch(e, ids, e.pending(id), "and what it was the first to ask")
+		after, err := e.Checkpoint(e.ctx, id, "", "")
+		require.NoError(e, err)
+		require.Equal(e, before.Tasks, after.Tasks)
+		again := e.claim(e.admit(id, resume("g", answer(ids[0], "2"))).Run.ID)
+		again.commit(func(c *thread.Commit) {
+			done := asked
+			done.Status = agent.TaskDone
+			c.Tasks = []agent.TaskRecord{done}
+		})
+		again.finish()
+		after, err = e.Checkpoint(e.ctx, id, "", "")
+		require.NoError(e, err)
+		require.Equal(e, agent.TaskDone, after.Tasks[0].Status)
 	}},
 	{"a cancelled resume that never started gives its question back", func(e *env) {
 		w := e.started()

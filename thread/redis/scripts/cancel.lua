@@ -1,4 +1,5 @@
--- Cancels a run: a pending one ends or is removed (rollback) at once, a running one is marked.
+-- Cancels a run: a pending one ends or is removed (rollback) at once, a running one is marked. An action that arms a
+-- call is noted of either.
 -- KEYS: all of the thread.
 -- ARGV: op, channel, origin, control, actor, run id, action, at (0: now), name of the record of command writes,
 --   floating batch that tells of a run that never begins.
@@ -27,6 +28,10 @@ if w.status == RUNNING then
   mark_cancel(h, action)
   seen = told_run(present(h, run_of(id)))
   if control ~= '' then redis.call('PUBLISH', control, table.concat({ 'C', origin, h.cancel, id }, '\n')) end
+elseif arms_call(action) then
+  w.cancel = action
+  put_run(w)
+  seen = told_run(w)
 else
   seen = cancel_pending(h, told, w, action, at, floating, null_task)
 end

@@ -41,7 +41,7 @@ end
 -- the outbox. It returns what the log got beside.
 local function finish(h, f, commit)
   local w = run_of(h.runid)
-  w.status, w.updated, w.ended, w.attempt, w.started, w.cancel = f.status, f.at, f.at, h.attempt, h.started, h.cancel
+  w.status, w.updated, w.ended, w.attempt, w.started, w.cancel = f.status, f.at, f.at, h.attempt, h.started, arms_call(h.cancel) and '' or h.cancel
   w.suspended, w.base, w.commit, w.logfrom, w.logto, w.cpfrom, w.cpto = f.suspended, h.base, commit, h.logfrom, h.pos, h.cpfrom, h.cps
   w.logseq, w.bytes = h.seq, h.runbytes
   put_run(w)

@@ -53,9 +53,13 @@ local function undo(h, w, last, null_task, at)
   return told
 end
 
--- mark_cancel marks the running run; the stronger action stays.
+-- mark_cancel marks the running run, or a call of it; the stronger action stays.
 local function mark_cancel(h, action)
   if h.cancel == 'rollback' or h.cancel == action then return end
+  if arms_call(action) then
+    if h.cancel == '' or arms_call(h.cancel) then h.cancel = action end
+    return
+  end
   h.cancel = action
   redis.call('HSET', DETAILS, 'canceller', who.actor)
 end

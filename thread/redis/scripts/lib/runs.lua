@@ -11,6 +11,9 @@ local COLUMNS = { 'number', 'status', 'created', 'updated', 'started', 'ended', 
   'leaves',          -- its thread goes with it
   'webhook' }
 
+-- arms_call tells whether a cancel's action cancels nothing before a call of the run (thread.ArmsCall).
+local function arms_call(action) return string.sub(action, 1, 5) == 'call ' end
+
 local function run_of(id)
   local packed = redis.call('HGET', RUNS, 's' .. id)
   if not packed then return nil end
