@@ -204,6 +204,9 @@ func (s *Store) Rollback(ctx context.Context, l thread.Lease, last []thread.Entr
 // that the run has used are never given again. Of its log only the last entries
 // stay: what readers were told is that it has ended. The caller saves h.
 func undo(c *conn, h *head, w runRow, last logBatch, cause string, now time.Time) ([]thread.Entry, error) {
+	if err := h.undoTasks(c, w, cause); err != nil {
+		return nil, err
+	}
 	base, rest := h.base, h.baseRest
 	h.token++
 	h.stop()

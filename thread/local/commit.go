@@ -115,7 +115,7 @@ func (s *Store) commit(t *tx, h *head, l thread.Lease, e *encoded) ([]thread.Ent
 	}
 	by := asker{id: l.RunID, run: h.running, now: now, cause: thread.CauseRun, drafts: e.Reviews}
 	for i := range e.Tasks {
-		if err := putTask(t.conn, h.k, e.Tasks[i], e.tasks[i]); err != nil {
+		if err := putTaskOf(t.conn, h.k, h.running, e.Tasks[i], e.tasks[i]); err != nil {
 			return nil, err
 		}
 		if err := raise(t.conn, h, &e.Tasks[i], &by); err != nil {

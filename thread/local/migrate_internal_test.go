@@ -15,6 +15,7 @@ import (
 
 // undoV4 makes a database what it was before schema 4.
 const undoV4 = `
+ALTER TABLE tasks DROP COLUMN run; ALTER TABLE tasks DROP COLUMN replaced;
 DROP TABLE reviews; DROP TABLE review_ids; DROP TABLE audit; DROP TABLE api_keys;
 DROP INDEX runs_executions; DROP INDEX outbox_due; DROP INDEX outbox_dead;
 ALTER TABLE interrupts DROP COLUMN review;

@@ -4,7 +4,14 @@ import "fmt"
 
 // migrations bring a database from version i to i+1 (PRAGMA user_version). Only
 // ever append to the list.
-var migrations = []string{schemaV1, schemaV2, schemaV3, schemaV4}
+var migrations = []string{schemaV1, schemaV2, schemaV3, schemaV4, schemaV5}
+
+// schemaV5 keeps what a run puts in place of the task records of checkpoints before it, so that
+// a rollback puts it back.
+const schemaV5 = `
+ALTER TABLE tasks ADD COLUMN run INTEGER; -- number of the run that stored the record; NULL for none
+ALTER TABLE tasks ADD COLUMN replaced BLOB; -- what it replaced, of a run before
+`
 
 // schemaV2 keeps the TTL of an item, so that reads can start it anew. Items that
 // were stored before got theirs when they were last written.

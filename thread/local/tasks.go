@@ -67,6 +67,42 @@ func putTask(c *conn, thread int64, t agent.TaskRecord, doc []byte) error {
 	return err
 }
 
+// putTaskOf stores a task record of a running run. What it replaces is kept for undoTasks.
+func putTaskOf(c *conn, thread, run int64, t agent.TaskRecord, doc []byte) error {
+	_, err := c.exec(`INSERT INTO tasks(thread, checkpoint, task, ns, doc, run) VALUES(?,?,?,?,?,?)
+		ON CONFLICT DO UPDATE SET replaced=CASE WHEN run IS excluded.run THEN replaced ELSE doc END, ns=excluded.ns, doc=excluded.doc, run=excluded.run`,
+		thread, uuidID(t.CheckpointID), uuidID(t.TaskID), t.NS, doc, run)
+	return err
+}
+
+// undoTasks takes back the task records of the running run, and the questions that it was the
+// first to ask. Else what the answers led to that a rollback takes back would stay on the
+// checkpoints before the run.
+func (h *head) undoTasks(c *conn, w runRow, cause string) error {
+	if _, err := c.exec(`DELETE FROM tasks WHERE thread=? AND run=? AND replaced IS NULL`, h.k, h.running); err != nil {
+		return err
+	}
+	if _, err := c.exec(`UPDATE tasks SET doc=replaced, replaced=NULL, run=NULL WHERE thread=? AND run=?`, h.k, h.running); err != nil {
+		return err
+	}
+	if h.open == 0 {
+		return nil
+	}
+	list, err := pendingQuestions(c, h.k)
+	if err != nil {
+		return err
+	}
+	for _, q := range list {
+		if q.RunID != w.id || micros(q.CreatedAt) < h.started {
+			continue
+		}
+		if err := h.close(c, q, cause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // tasksOf reads the records of a checkpoint's tasks.
 func tasksOf(c *conn, thread int64, ns, checkpoint string) ([]agent.TaskRecord, error) {
 	var list []agent.TaskRecord

@@ -22,7 +22,7 @@ type keys struct {
 var threadKeyNames = []string{
 	"head",        // hash: what transitions change
 	"log",         // stream: batches of log entries
-	"details",     // hash: metadata, configuration, error, what is owed to the log
+	"details",     // hash: metadata, configuration, error, what is owed to the log, what a rollback of the last run puts back
 	"runs",        // hash: rows and documents of runs
 	"order",       // sorted set: run ids by number
 	"checkpoints", // hash: checkpoints by sequence, sequences by namespace and id

@@ -3,6 +3,7 @@
 -- ARGV: op, channel, origin, control, actor, run id, name of the record of command writes,
 --   floating batches: the end of a running run, the beginning and end of a pending one.
 -- Result: {'OK', row, told} or {'GONE'} without such a run.
+--!use undone
 --!use remove
 --!use clock
 local op = text()
@@ -20,6 +21,7 @@ present(h, w)
 if w.status == RUNNING then -- its worker finds itself fenced
   local batch = land(h, ended)
   told = { id, batch.data }
+  undo_tasks(h, w)
   for i, v in ipairs(undo(h, w, batch, null_task, at)) do told[#told + 1] = v end
 elseif w.status == PENDING then
   unqueue(h, w.number)

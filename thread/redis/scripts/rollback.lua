@@ -2,6 +2,7 @@
 -- KEYS: all of the thread.
 -- ARGV: op, token, channel, origin, control, actor, name of the record of command writes, log batch that stays.
 -- Result: {'OK', row, told} or {'FENCED'}.
+--!use undone
 --!use remove
 --!use clock
 local op, token = text(), number()
@@ -18,6 +19,7 @@ who.actor = canceller(h)
 local w = present(h, run_of(h.runid))
 h.npos = math.max(h.pos, last and last.last or 0) + 1
 h.nseq = math.max(h.seq, last and last.seq or 0) + 1
+undo_tasks(h, w)
 local told = undo(h, w, last, null_task, at)
 remember_removed(h, w, op, at, { told })
 done(h, op)

@@ -1,4 +1,4 @@
---!use checkpoints
+--!use undone
 --!use lease
 -- Commits of a leased run.
 local function take_commit()
@@ -40,6 +40,7 @@ end
 local function store_commit(h, c, at)
   for i, cp in ipairs(c.checkpoints) do put_checkpoint(h, cp, at) end
   for i, t in ipairs(c.tasks) do
+    keep_task(h, t)
     put_task(t)
     ask(h, t, h.runid, h.running, at)
   end

@@ -9,7 +9,7 @@ local TEXTS = { ttl = true, op = true, claimop = true, releaseop = true, epoch =
 
 -- What a step in the middle of a run needs: kept short, since it is done most.
 local STEP = { 'created', 'op', 'running', 'runid', 'token', 'head', 'gen', 'nseq', 'npos', 'seq', 'pos', 'supdated',
-  'cps', 'open', 'asked', 'commit', 'logbytes', 'runbytes', 'rv', 'epoch' }
+  'cps', 'cpfrom', 'open', 'asked', 'commit', 'logbytes', 'runbytes', 'rv', 'epoch' }
 
 local ALL = { 'created', -- when the thread was created: it exists
   'temp', 'expires', 'ttl',
