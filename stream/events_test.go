@@ -363,6 +363,38 @@ func TestLostEventsDoNotFollowTheirGap(t *testing.T) {
 	}
 }
 
+// Between a worker's death and the next attempt the log ends behind its last entry: the numbers of
+// the dead are not given again. Who comes then is told once how the run began and what it answers.
+func TestAReaderBetweenTwoAttemptsKnowsOfTheFirst(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	w := newWorker(m, hub, newRun("run", "custom"))
+	w.start()
+	w.commit(w.entry(agent.InputAnswered, "", agent.Answered{InterruptIDs: []string{"i"}}))
+	first := w.seq
+	w.pos, w.seq = 1<<20, 1<<20
+	m.ends["thread"] = thread.Entry{Pos: w.pos, Seq: w.seq}
+	r := hub.NewEventReader("thread", stream.EventOptions{Filters: everything(), Since: first})
+	defer r.Close()
+	s := server(t, hub, m, nil)
+	follows := connect(t, s.URL+"/thread", "")
+	require.Equal(t, []string{"metadata"}, names(follows.events(1)), "it begins with the active run")
+	take := func() (got []string) {
+		for done := false; !done; {
+			frames, end, err := r.Step(t.Context())
+			require.NoError(t, err)
+			got, done = append(got, methods(frames)...), end
+		}
+		return got
+	}
+	require.Empty(t, take())
+	w.commit(w.entry(agent.RunStarted, "", agent.RunStart{GraphID: "graph", Attempt: 2, FrameBase: 1 << 20}),
+		w.entry(agent.InputAnswered, "", agent.Answered{InterruptIDs: []string{"i"}}),
+		w.entry(agent.CustomWritten, "", agent.Custom{Value: []byte("1")}))
+	require.Equal(t, []string{"custom"}, take())
+	require.Equal(t, []string{"custom"}, names(follows.events(1)))
+}
+
 // A state that a fail-over took before it was read leaves no silent hole: its reader
 // is told, with the state as it is now. // D-03
 func TestAStateThatIsGoneIsAGap(t *testing.T) {

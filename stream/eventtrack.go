@@ -103,19 +103,11 @@ func (t *eventTrack) start(ctx context.Context) error {
 
 // activeFrom is the Pos before the first entry of the run that is active, or end.
 func (t *eventTrack) activeFrom(ctx context.Context, end int64) (int64, error) {
-	entries, err := t.log.read(ctx, end-1, 1)
-	if err != nil || len(entries) == 0 || isEdit(entries[0]) {
+	run, first, err := t.log.active(ctx)
+	if err != nil || run == nil {
 		return end, err
 	}
-	run, err := t.log.source.GetRun(ctx, t.log.threadID, entries[0].RunID)
-	switch {
-	case errors.Is(err, thread.ErrNotFound) || err == nil && run.Status.Ended():
-		return end, nil
-	case err != nil:
-		return 0, err
-	}
-	first, err := t.log.runStart(ctx, run.ID)
-	return first - 1, err
+	return min(end, first-1), nil
 }
 
 // made is the Pos behind which all frames of the channels are in the ring. The

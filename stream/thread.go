@@ -101,22 +101,14 @@ func (t *threadReader) start(ctx context.Context, lastEventID string) error {
 	if err != nil || last == 0 {
 		return err
 	}
-	entries, err := t.log.read(ctx, last-1, 1)
-	if err != nil {
-		return err
-	}
-	if len(entries) == 0 || isEdit(entries[0]) {
-		t.pos = last
-		return nil
-	}
-	run, err := t.source.GetRun(ctx, t.threadID, entries[0].RunID)
+	run, _, err := t.log.active(ctx)
 	switch {
-	case errors.Is(err, thread.ErrNotFound) || err == nil && run.Status.Ended():
-		t.pos = last
 	case err != nil:
-		return fmt.Errorf("stream: run %s: %w", entries[0].RunID, err)
+		return err
+	case run == nil:
+		t.pos = last
 	default:
-		t.follow(run)
+		t.follow(*run)
 	}
 	return nil
 }

@@ -42,6 +42,29 @@ func (l threadLog) runStart(ctx context.Context, runID string) (int64, error) {
 	return entries[0].Pos, nil
 }
 
+// active is the run that has begun and not ended, with the Pos of its first entry; nil for none. The
+// last entry may be another run's, which was dropped, or lie far before the end: the numbers
+// of an owner who died are not given again.
+func (l threadLog) active(ctx context.Context) (run *thread.Run, first int64, err error) {
+	inflight, err := l.source.Inflight(ctx, l.threadID)
+	if err != nil {
+		return nil, 0, l.wrap(err)
+	}
+	for i := range inflight {
+		if inflight[i].StartedAt.IsZero() {
+			continue
+		}
+		pos, err := l.runStart(ctx, inflight[i].ID)
+		if err != nil {
+			return nil, 0, err
+		}
+		if pos > 0 && (run == nil || pos < first) {
+			run, first = &inflight[i], pos
+		}
+	}
+	return run, first, nil
+}
+
 // numbered returns the first entry behind pos that has a seq.
 func (l threadLog) numbered(ctx context.Context, pos int64) (thread.Entry, bool, error) {
 	for {
