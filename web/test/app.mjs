@@ -96,8 +96,8 @@ export const request = (tab) => tab.getByRole("article", { name: "Review Request
 
 /** The review that a thread waits for. */
 export async function reviewOf(thread) {
-  const { reviews } = await project("/reviews?status=open&limit=200");
-  return reviews.find((r) => r.thread_id === thread);
+  const { reviews } = await project(`/reviews?status=open&thread_id=${thread}`);
+  return reviews[0];
 }
 
 /** The page of the review that a thread waits for. */

@@ -196,7 +196,7 @@ test("a question of the agent's own is answered by a form of its schema", async 
   const card = question(tab, "The agent asks");
   await card.getByLabel("stars").fill("many");
   await button(card, "Send the answer").click();
-  await card.getByText("This has to be a number.").waitFor();
+  await card.getByText("This has to be a whole number.").waitFor();
   await card.getByLabel("stars").fill("4");
   await card.getByLabel("why").fill("Quick");
   await button(card, "Send the answer").click();

@@ -219,7 +219,7 @@ test("a message tells whether it is on its way, and that it has arrived", async 
   let go;
   const held = new Promise((resolve) => (go = resolve));
   await tab.route("**/commands", async (route) => (await held, route.continue()));
-  await say(tab, "word ".repeat(40));
+  await say(tab, "word ".repeat(400));
   await messages(tab).getByText("Sending…").waitFor();
   go();
   await messages(tab).getByText("Sent", { exact: true }).waitFor();

@@ -172,7 +172,7 @@ test("a request shows all there is to know, and reviewers talk about it", async 
 
 test("somebody else was faster: the page says who, and what they chose", async (t) => {
   const thread = await ask("human_in_the_loop", "Delete record F-1");
-  const { tab, review } = await open(t, thread);
+  const { tab, review } = await openReview(t, thread);
   await tab.getByRole("radio", { name: "Approve" }).check();
   // The decision of another one arrives in the moment before this one's.
   await tab.route("**/decide", async (route) => {

@@ -35,7 +35,7 @@ export function FormControl({ field, value, error, onChange }: Props) {
       const options = (field.options ?? []).map((o) => [o.value, o.label] as const);
       return (
         <div>
-          <Choice label={texts.label} aria-invalid={error ? true : undefined} value={text} onChange={(v) => onChange(v === "" ? undefined : v)}
+          <Choice label={texts.label} note={note} aria-invalid={error ? true : undefined} value={text} onChange={(v) => onChange(v === "" ? undefined : v)}
             options={field.required && text !== "" ? options : [["", words.approval.choose], ...options]} />
           {error ? <p role="alert" className={field$.error}>{error}</p> : null}
         </div>

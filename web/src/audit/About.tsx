@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { verdicts } from "../approval/verdicts";
 import { useWords } from "../words/words";
 import { counted, keyOf, toolsOf } from "./subject";
 import type { Entry } from "./audit";
@@ -11,6 +12,7 @@ export function About({ entry }: { entry: Entry }) {
   const { body } = entry;
   const tools = toolsOf(entry);
   const key = keyOf(entry);
+  const decided = verdicts(entry.decision, tools, words);
   return (
     <>
       {[entry.agent?.replaceAll("_", " "), tools.length === 1 ? tools[0] : tools.length > 1 ? w.calls(tools.length) : ""].filter(Boolean).join(" · ")}
@@ -18,11 +20,13 @@ export function About({ entry }: { entry: Entry }) {
       {entry.review_id ? <> <Link to="/reviews/$reviewId" params={{ reviewId: entry.review_id }}>{words.executions.openReview}</Link></> : null}
       {tools.length > 1 ? (
         <ul className={css.calls} aria-label={w.calls(tools.length)}>
-          {counted(tools).map(([name, times]) => <li key={name}><code>{name}</code>{times > 1 ? ` × ${times}` : ""}</li>)}
+          {decided.length === tools.length
+            ? decided.map(({ name, text }, i) => <li key={i}><code>{name}</code>: {text}</li>)
+            : counted(tools).map(([name, times]) => <li key={name}><code>{name}</code>{times > 1 ? ` × ${times}` : ""}</li>)}
         </ul>
       ) : null}
-      {body.notes ? <><br /><small>“{body.notes}”</small></> : null}
-      {body.cause ? <><br /><small>{body.cause}</small></> : null}
+      {body.notes ? <small className={css.remark}>“{body.notes}”</small> : null}
+      {body.cause ? <small className={css.remark}>{body.cause}</small> : null}
     </>
   );
 }

@@ -22,17 +22,14 @@ export function EntryRow({ entry }: { entry: Entry }) {
   const [open, setOpen] = useState(false);
   const names: Record<string, string> = w.actions;
   const { body } = entry;
+  const decided = entry.decision ? verdicts(entry.decision, toolsOf(entry), words) : [];
   return (
     <tr>
       <td className={table.number}>{entry.seq}</td>
       <td className={table.tight}><Moment at={entry.at} precise /></td>
       <td>
         <Badge kind={kinds[entry.action] ?? "plain"}>{names[entry.action] ?? entry.action}</Badge>
-        {entry.decision ? (
-          <ul className={css.verdicts}>
-            {verdicts(entry.decision, toolsOf(entry), words).map(({ name, text }, i) => <li key={i}><small>{name === undefined ? text : <><code>{name}</code>: {text}</>}</small></li>)}
-          </ul>
-        ) : null}
+        {decided.length === 1 ? <small className={css.remark}>{decided[0]!.text}</small> : null}
       </td>
       <td>{entry.principal ?? (body.actor?.kind === "anonymous" ? words.session.anonymous : body.actor?.kind === "agent" ? entry.agent : w.system)}</td>
       <td className={table.grow}>

@@ -8,6 +8,7 @@ import { Empty } from "../ui/Empty";
 import { Notice } from "../ui/Notice";
 import { Page } from "../ui/Page";
 import table from "../ui/Table.module.css";
+import { shortened } from "../ui/shortened";
 import { Ago, exactDuration } from "../ui/Time";
 import { useLocale, useWords } from "../words/words";
 import { ExecutionBadge } from "./ExecutionBadge";
@@ -33,7 +34,7 @@ export function ExecutionsPage() {
       {executions.isSuccess && list.length === 0 ? <Empty icon={<ListChecks size={40} strokeWidth={1.3} aria-hidden />} title={w.empty} /> : null}
       {list.length > 0 ? (
         <table className={table.table}>
-          <thead><tr><th>{w.input}</th><th>{w.agent}</th><th>{w.status}</th><th>{w.started}</th><th>{w.took}</th></tr></thead>
+          <thead><tr><th>{w.input}</th><th>{w.agent}</th><th>{w.status}</th><th>{w.started}</th><th className={table.right}>{w.took}</th></tr></thead>
           <tbody>{list.map((e) => <Row key={e.execution_id} execution={e} />)}</tbody>
         </table>
       ) : null}
@@ -48,7 +49,7 @@ function Row({ execution: e }: { execution: Execution }) {
   return (
     <tr>
       <td className={table.grow}>
-        <Link className={table.link} to="/app/executions/$executionId" params={{ executionId: e.execution_id }}>{inputText(e.input).slice(0, 160) || e.execution_id}</Link>
+        <Link className={table.link} to="/app/executions/$executionId" params={{ executionId: e.execution_id }}>{shortened(inputText(e.input), 160) || e.execution_id}</Link>
         {e.suspend_reason ? <><br /><small>{e.suspend_reason}</small></> : null}
         {e.error ? <><br /><small>{e.error}</small></> : null}
       </td>

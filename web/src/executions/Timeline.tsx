@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { callNames, readQuestion } from "../approval/question";
-import { verdictLine } from "../approval/verdicts";
+import { verdictLine, verdicts } from "../approval/verdicts";
 import type { Review } from "../reviews/reviews";
 import { Badge } from "../ui/Badge";
 import { duration, exactDuration } from "../ui/Time";
@@ -61,7 +61,9 @@ function What({ event, execution }: { event: TimelineEvent; execution: Execution
     case "decided": {
       const { status, decided } = event.review;
       if (status !== "decided" || !decided) return <p className={css.what}><strong>{status === "expired" ? w.expired : w.superseded}</strong></p>;
-      return <p className={css.what}><strong>{w.decidedAt(decided.by ?? words.reviews.unnamed, verdictLine(decided.decision, callNames(readQuestion(event.review.payload)), words))}</strong></p>;
+      const found = verdicts(decided.decision, [], words);
+      const who = decided.by ?? words.reviews.unnamed;
+      return <p className={css.what}><strong>{found.length === 1 ? w.decidedAt(who, found[0]!.text) : w.decidedEach(who)}</strong></p>;
     }
     case "ended":
       return <p className={css.what}><strong>{execution.status === "completed" ? w.completed : w.failed}</strong></p>;
@@ -77,8 +79,9 @@ function Detail({ event, longest }: { event: TimelineEvent; longest: number }) {
   const locale = useLocale();
   const number = new Intl.NumberFormat(locale);
   if (event.kind === "decided") {
-    const { decided, waiting_seconds: waited } = event.review;
-    return <p className={css.detail}>{w.waitedFor(duration(waited * 1000, words))}{decided?.notes ? ` · “${decided.notes}”` : ""}</p>;
+    const { decided, waiting_seconds: waited, payload } = event.review;
+    const calls = decided && verdicts(decided.decision, [], words).length > 1 ? verdictLine(decided.decision, callNames(readQuestion(payload)), words) : "";
+    return <p className={css.detail}>{[calls, w.waitedFor(duration(waited * 1000, words)), decided?.notes ? `“${decided.notes}”` : ""].filter(Boolean).join(" · ")}</p>;
   }
   if (event.kind !== "step") return null;
   const { step } = event;

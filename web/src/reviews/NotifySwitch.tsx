@@ -7,9 +7,12 @@ export function NotifySwitch() {
   const notifications = useNotifications();
   if (!notifications.available) return null;
   return (
-    <label className={css.switch} title={notifications.denied ? words.reviews.notifyDenied : undefined}>
-      <input type="checkbox" role="switch" checked={notifications.on} disabled={notifications.denied} onChange={(e) => void notifications.set(e.target.checked)} />
-      {words.reviews.notify}
-    </label>
+    <div className={css.notify}>
+      <label className={css.switch}>
+        <input type="checkbox" role="switch" checked={notifications.on} disabled={notifications.denied} onChange={(e) => void notifications.set(e.target.checked)} />
+        {words.reviews.notify}
+      </label>
+      {notifications.denied ? <small role="status">{words.reviews.notifyDenied}</small> : null}
+    </div>
   );
 }

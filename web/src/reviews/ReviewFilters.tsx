@@ -27,7 +27,7 @@ export function ReviewFilters({ filter, agents, onChange }: Props) {
         options={[["", words.reviews.anyAgent], ...agents.map((a) => [a.graph_id, agentTitle(a)] as const)]} />
       <Choice bare label={words.reviews.status} value={filter.status ?? "open"} onChange={(v) => set({ status: v === "open" ? undefined : v })} options={Object.entries(words.reviews.statuses)} />
       <Choice bare label={words.reviews.minAge} value={filter.min_age ?? ""} onChange={(v) => set({ min_age: v || undefined })} options={Object.entries(words.reviews.ages)} />
-      <Choice bare label={words.reviews.assignee} value={filter.assignee ?? ""} onChange={(v) => set({ assignee: v || undefined })} options={[["", words.reviews.assignee], ["me", words.reviews.mine]]} />
+      <Choice bare label={words.reviews.assignee} value={filter.assignee ?? ""} onChange={(v) => set({ assignee: v || undefined })} options={[["", words.reviews.anybody], ["me", words.reviews.mine]]} />
     </>
   );
 }

@@ -59,7 +59,7 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
       </p>
       {open ? <Presence id={id} /> : null}
       {open ? <Claim review={review} /> : null}
-      {review.message ? <section><h3>{w.message}</h3><blockquote className={css.quote}>{review.message}</blockquote></section> : null}
+      {review.message ? <section><h3>{w.message}</h3><blockquote className={css.quote} tabIndex={0}>{review.message}</blockquote></section> : null}
       {review.input && typeof review.input === "object" ? <details className={css.more}><summary>{w.input}</summary><Json value={review.input} label={w.input} /></details> : null}
       {review.suspend_reason ? <section><h3>{w.reason}</h3><p className={css.reason}>{review.suspend_reason}</p></section> : null}
       {changed ? <Notice kind="wait" alert>{w.changed}</Notice> : null}

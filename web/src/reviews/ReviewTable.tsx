@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Badge, type BadgeKind } from "../ui/Badge";
 import table from "../ui/Table.module.css";
+import { shortened } from "../ui/shortened";
 import { duration, useNow } from "../ui/Time";
 import { useLocale, useWords } from "../words/words";
 import css from "./PendingReviews.module.css";
@@ -61,7 +62,7 @@ export function ReviewTable({ reviews, chosen, marked, onMark, onChoose, onReach
                 <Link to="/reviews/$reviewId" params={{ reviewId: id }} className={table.link} data-review={id} onFocus={() => onReach?.(id)} onClick={(e) => { if (!e.metaKey && !e.ctrlKey) { e.preventDefault(); onChoose(id); } e.stopPropagation(); }}>
                   {reviewTitle(review)}
                 </Link>
-                <br /><small>{review.message?.slice(0, 140) ?? review.suspend_reason}</small>
+                <br /><small>{review.message === null ? review.suspend_reason : shortened(review.message, 140)}</small>
               </td>
               <td className={table.tight}>{review.agent.replaceAll("_", " ")}</td>
               {has.requester ? <td>{review.requester}</td> : null}

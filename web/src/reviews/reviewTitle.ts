@@ -1,4 +1,5 @@
 import { readQuestion } from "../approval/question";
+import { shortened } from "../ui/shortened";
 import type { Review } from "./reviews";
 
 /** A review in a line: the tools with the beginning of what they would do, or its reason. */
@@ -8,5 +9,5 @@ export function reviewTitle(review: Review): string {
   const [only] = question.actions;
   if (!only || question.actions.length > 1) return question.actions.map((a) => a.name).join(", ");
   const values = typeof only.args === "object" && only.args !== null ? Object.values(only.args) : [only.args];
-  return `${only.name}: ${values.map((v) => (typeof v === "string" ? v : JSON.stringify(v))).join(", ").slice(0, 80)}`;
+  return `${only.name}: ${shortened(values.map((v) => (typeof v === "string" ? v : JSON.stringify(v))).join(", "), 80)}`;
 }

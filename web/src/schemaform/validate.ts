@@ -46,8 +46,9 @@ function sentence(keyword: string, limit: unknown, words: Words): string | undef
   const w = words.form;
   switch (keyword) {
     case "type": {
-      const type = Array.isArray(limit) ? limit.join(" / ") : String(limit);
-      return type === "number" || type === "integer" ? w.notNumber : w.wrongType(type);
+      const types = (Array.isArray(limit) ? limit : [limit]).map(String).filter((type) => type !== "null");
+      if (types.includes("number")) return w.notNumber;
+      return types.includes("integer") ? w.notInteger : w.wrongType(types.join(" / "));
     }
     case "minimum": return w.min(String(limit));
     case "maximum": return w.max(String(limit));

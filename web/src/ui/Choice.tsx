@@ -4,13 +4,15 @@ import css from "./Field.module.css";
 
 interface Props extends Omit<ComponentProps<"select">, "onChange"> {
   label: string;
+  /** Stands behind the label, e.g. "optional". */
+  note?: string | undefined;
   /** The label is only read out. */
   bare?: boolean;
   options: readonly (readonly [value: string, text: string])[];
   onChange(value: string): void;
 }
 
-export function Choice({ label, bare, options, onChange, className, ...rest }: Props) {
+export function Choice({ label, note, bare, options, onChange, className, ...rest }: Props) {
   const id = useId();
   const select = (
     <select id={id} aria-label={bare ? label : undefined} className={[css.input, className].filter(Boolean).join(" ")} onChange={(e) => onChange(e.target.value)} {...rest}>
@@ -18,5 +20,5 @@ export function Choice({ label, bare, options, onChange, className, ...rest }: P
     </select>
   );
   if (bare) return select;
-  return <div className={css.field}><label className={css.label} htmlFor={id}>{label}</label>{select}</div>;
+  return <div className={css.field}><label className={css.label} htmlFor={id}>{label}{note ? <span className={css.note}> {note}</span> : null}</label>{select}</div>;
 }

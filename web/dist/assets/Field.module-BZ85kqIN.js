@@ -1,1 +1,0 @@
-var e={field:`_field_uz8nq_1`,label:`_label_uz8nq_2`,note:`_note_uz8nq_3`,hidden:`_hidden_uz8nq_4`,help:`_help_uz8nq_5`,error:`_error_uz8nq_6`,input:`_input_uz8nq_7`,area:`_area_uz8nq_11`};export{e as t};

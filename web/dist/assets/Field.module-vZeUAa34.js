@@ -1,0 +1,1 @@
+var e={field:`_field_yem2a_1`,label:`_label_yem2a_2`,note:`_note_yem2a_3`,hidden:`_hidden_yem2a_4`,help:`_help_yem2a_5`,error:`_error_yem2a_6`,input:`_input_yem2a_7`,area:`_area_yem2a_12`};export{e as t};

@@ -1,0 +1,1 @@
+var e=(e,t)=>e.length>t?`${e.slice(0,t).trimEnd()}…`:e;export{e as t};

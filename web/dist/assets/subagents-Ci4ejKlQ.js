@@ -1,1 +1,0 @@
-export{l as SubagentDiscoveryHandle}from"./ChatPage-D0waq6To.js";
