@@ -169,3 +169,19 @@ func TestLibrarysParserReadsRuns(t *testing.T) {
 		})
 	}
 }
+
+// Of other projects not even the time of a run is told.
+func TestFeedHintsAtRunsOfTheCallersProjectOnly(t *testing.T) {
+	t.Parallel()
+	k := serveKeyed(t, server.Options{})
+	ann, eve := k.holder("acme", "ann", "operator"), k.holder("other", "eve", "operator")
+	ours, theirs := ann.follow(), eve.follow()
+	id := eve.thread()
+	eve.post("/threads/"+id+"/runs/wait", `{"assistant_id":"echo","input":{}}`).ok()
+	eve.hinted(theirs, id, "success")
+	id = ann.thread()
+	run := ann.post("/threads/"+id+"/runs", `{"assistant_id":"slow","input":{"wait":60000}}`).ok().str("run_id")
+	require.Equal(t, `{"version":1}`, <-ours, "nothing was counted before")
+	ann.post("/threads/"+id+"/runs/"+run+"/cancel?wait=true", "").is(http.StatusNoContent)
+	ann.hinted(ours, id, "interrupted")
+}

@@ -42,6 +42,10 @@ func (s *Server) followReviews(c echo.Context) error {
 
 // publisher is what the service tells of events: the hub and, of runs and reviews, the feeds.
 func (s *Server) publisher() thread.Publisher {
-	runs := feeds.WatchRuns(s.hub, func(string) { s.runs.Changed(feeds.DefaultProject) })
+	runs := feeds.WatchRuns(s.hub, func(threadID string) {
+		if t := s.runThreads.Load(); t != nil { // nobody can follow before
+			t.Changed(threadID)
+		}
+	})
 	return feeds.WatchReviews(runs, s.reviewFeed.Changed)
 }

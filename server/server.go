@@ -33,8 +33,9 @@ type Server struct {
 	version    string
 	svc        *thread.Service
 	hub        *stream.Hub
-	runs       *feeds.Feed // hints of runs that started or ended
-	reviewFeed *feeds.Feed // hints of reviews that changed
+	runs       *feeds.Feed                   // hints of runs that started or ended
+	runThreads atomic.Pointer[feeds.Threads] // finds their projects
+	reviewFeed *feeds.Feed                   // hints of reviews that changed
 	store      thread.Store
 	ip         echo.IPExtractor
 	custom     *echo.Echo      // nil without Options.Routes
@@ -98,7 +99,6 @@ func New(o Options) (*Server, error) {
 	s.limiter, s.watch = limit.New(o.Identity.Limits, nil), newWatch()
 	s.hub = stream.NewHub(stream.HubOptions{})
 	s.runs = feeds.New(feeds.Options{})
-	s.runs.Create(feeds.DefaultProject)
 	s.reviewFeed = feeds.New(feeds.Options{})
 	serviceOptions := thread.Options{
 		Store: s.store, Publisher: s.publisher(), Agents: o.Agents, Logger: s.log, Clock: o.Clock, Workers: o.Workers, Lease: o.Lease,
@@ -112,6 +112,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), s.runs.Close(context.Background()), s.reviewFeed.Close(context.Background()), s.store.Close())
 	}
+	s.runThreads.Store(feeds.NewThreads(s.runs, s.projectOfThread))
 	s.hub.SetSource(source{s.svc})
 	s.hub.SetRelay(s.svc)
 	if o.MCP != nil {
