@@ -25,6 +25,7 @@ export async function newTab(t, { dark = false, phone = false, ...options } = {}
   const tab = await context.newPage();
   const wrong = [];
   tab.on("pageerror", (error) => wrong.push(error.stack));
+  await tab.addInitScript(() => addEventListener("error", ({ error }) => error?.cause && console.error(`caused by ${error.cause.stack ?? error.cause}`)));
   // Requests that fail are a part of some tests; the policy of the page never is.
   tab.on("console", (message) => {
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) wrong.push(message.text());
@@ -107,6 +108,14 @@ export async function openReview(t, thread, options) {
   await tab.goto(`${server}/reviews/${review.review_id}`);
   await request(tab).waitFor();
   return { tab, review };
+}
+
+/** The text of the file that a link downloads. */
+export async function download(tab, link) {
+  const [file] = await Promise.all([tab.waitForEvent("download"), link.click()]);
+  const chunks = [];
+  for await (const chunk of await file.createReadStream()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
 }
 
 /** Asserts that nothing is wider than a phone's window. */

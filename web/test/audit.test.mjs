@@ -1,8 +1,7 @@
 // The audit log, by what auditors want.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { accessible, ask, button, newTab, project, reviewOf, server, word } from "./app.mjs";
+import { accessible, ask, button, download, newTab, project, reviewOf, server, word } from "./app.mjs";
 
 /** Decides two calls, each in another way; returns the review. */
 async function decided(mine) {
@@ -42,8 +41,7 @@ test("a filtered log says by what, how many there are, and leads back to everyth
   await filters.getByText(`Review: ${review.review_id}`).waitFor();
   await tab.getByText(`“Keep ${mine}”`).waitFor();
   await accessible(tab);
-  const [download] = await Promise.all([tab.waitForEvent("download"), tab.getByRole("link", { name: "JSON Lines" }).click()]);
-  const lines = (await readFile(await download.path(), "utf8")).trim().split("\n").map((line) => JSON.parse(line));
+  const lines = (await download(tab, tab.getByRole("link", { name: "JSON Lines" }))).trim().split("\n").map((line) => JSON.parse(line));
   assert.deepEqual(lines.map((entry) => [entry.action, entry.review_id]), [["review.decided", review.review_id]], "exported as filtered");
   await button(filters, "Remove the filter: What").click();
   await tab.getByRole("row", { name: /Review requested/ }).waitFor();
@@ -60,6 +58,5 @@ test("the chain is verified, and the log exported for those who verify it themse
   await tab.goto(`${server}/app/audit`);
   await button(tab, "Verify the chain").click();
   await tab.getByText(/The chain is intact: [\d,]+ entries were checked/).waitFor();
-  const [download] = await Promise.all([tab.waitForEvent("download"), tab.getByRole("link", { name: "CSV" }).click()]);
-  assert.match(await readFile(await download.path(), "utf8"), new RegExp(review.review_id));
+  assert.match(await download(tab, tab.getByRole("link", { name: "CSV" })), new RegExp(review.review_id));
 });

@@ -76,6 +76,7 @@ test("no text of the pages is left in English for those who read Chinese", async
 test("the language and the looks are chosen, and stay chosen", async (t) => {
   const tab = await newTab(t);
   await tab.goto(`${server}/reviews`);
+  await tab.getByRole("heading", { name: "Pending Reviews" }).waitFor();
   const background = () => tab.evaluate(() => getComputedStyle(document.querySelector("main")).backgroundColor + getComputedStyle(document.documentElement).colorScheme);
   const light = await background();
   await button(tab, "Account").click();

@@ -259,7 +259,7 @@ export const en = {
     minAge: "Waiting at least",
     ages: { "": "Any time", "5m": "5 minutes", "1h": "1 hour", "24h": "1 day" },
     mine: "Assigned to me",
-    anybody: "Assigned to anybody",
+    anybody: "Anyone",
     keys: "j / k move, a approves, r rejects, Enter opens",
     keysEnded: "j / k move, Enter opens",
     select: (what: string) => `Select ${what}`,

@@ -1,5 +1,5 @@
 // The texts of the app in the reader's language.
-import { createContext, startTransition, use, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
+import { createContext, memo, startTransition, use, useCallback, useContext, useEffect, useState, type ReactNode } from "react";
 import { en, type Words } from "./en";
 
 export type Language = "en" | "zh";
@@ -31,20 +31,24 @@ export function WordsProvider({ children }: { children: ReactNode }) {
   useEffect(() => {
     document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
   }, [language]);
-  const words = dictionary(language);
-  const choice = useMemo<Choice>(
-    () => ({
-      language,
-      words,
-      choose(next) {
-        localStorage.setItem(key, next);
-        startTransition(() => setLanguage(next));
-      },
-    }),
-    [language, words],
-  );
-  return <Chosen value={choice}>{children}</Chosen>;
+  const choose = useCallback((next: Language) => {
+    localStorage.setItem(key, next);
+    startTransition(() => setLanguage(next));
+  }, []);
+  return <Dictionary language={language} choose={choose}>{children}</Dictionary>;
 }
+
+interface DictionaryProps {
+  language: Language;
+  choose(language: Language): void;
+  children: ReactNode;
+}
+
+/** Waits for the texts. It has no other hooks: React 19.3 may mistake those behind a `use` that waits for ones of an update (its error 467). */
+const Dictionary = memo(function Dictionary({ language, choose, children }: DictionaryProps) {
+  const words = dictionary(language);
+  return <Chosen value={{ language, words, choose }}>{children}</Chosen>;
+});
 
 /** The texts. */
 export const useWords = (): Words => useContext(Chosen).words;

@@ -259,7 +259,7 @@ export const zh: Words = {
     minAge: "至少等待",
     ages: { "": "不限", "5m": "5 分钟", "1h": "1 小时", "24h": "1 天" },
     mine: "由我处理",
-    anybody: "分配给任何人",
+    anybody: "任何人",
     keys: "j / k 移动，a 批准，r 拒绝，Enter 打开",
     keysEnded: "j / k 移动，Enter 打开",
     select: (what) => `选择 ${what}`,

@@ -1,1 +1,0 @@
-export{u as SubagentDiscoveryHandle}from"./ChatPage-DNq5Jr9D.js";
