@@ -71,8 +71,8 @@ func (f *feed) insert(e thread.Entry) bool {
 	if at < len(f.ring) {
 		newest := f.ring[len(f.ring)-1].entry
 		switch {
-		case (e.Event.Kind == agent.RunStarted && e.RunID != newest.RunID || isEdit(e)) && e.Event.At > newest.Event.At:
-			f.reset() // another thread has taken the id of a deleted one
+		case beginsAnother(e, f.ring[at].entry, newest):
+			f.reset()
 			at = 0
 		case f.ring[at].entry.Pos == e.Pos:
 			return false
@@ -91,6 +91,16 @@ func (f *feed) insert(e thread.Entry) bool {
 		f.states++
 	}
 	return true
+}
+
+// beginsAnother tells whether an entry that comes behind newer ones is of another thread, which has
+// taken the id of a deleted one: it stands at the log's beginning, or where another entry is. Next is
+// the first at its place or behind. The time alone says nothing: a run that was dropped
+// while another one had the lease is told of later than it ended.
+func beginsAnother(e, next, newest thread.Entry) bool {
+	begins := e.Event.Kind == agent.RunStarted && e.RunID != newest.RunID || isEdit(e)
+	taken := next.Pos == e.Pos && next.RunID != e.RunID
+	return begins && (e.Pos == 1 || taken) && e.Event.At > newest.Event.At
 }
 
 // rings lends the memory of rings to feeds: most threads are watched for one run.

@@ -277,6 +277,40 @@ func TestLastEventsMayComeBehindTheNextRuns(t *testing.T) {
 	}
 }
 
+// The end of a run that was dropped while another one had the lease is told behind that one's
+// beginning, with the time at which it was dropped, and may be heard of before: it is the same thread.
+func TestABeginningThatIsHeardOfLateBeginsNoOtherThread(t *testing.T) {
+	t.Parallel()
+	m, hub := setup(t)
+	first := newWorker(m, hub, newRun("first", "custom"))
+	first.start()
+	first.finish()
+	r := hub.NewEventReader("thread", stream.EventOptions{Filters: everything()})
+	defer r.Close()
+	take := func() (seqs []int64) {
+		for done := false; !done; {
+			frames, end, err := r.Step(t.Context())
+			require.NoError(t, err)
+			for _, f := range frames {
+				seqs = append(seqs, f.Seq)
+			}
+			done = end
+		}
+		return seqs
+	}
+	require.Equal(t, []int64{1, 2}, take())
+	second := first.nextRun("second", "custom")
+	begin := second.entry(agent.RunStarted, "", agent.RunStart{GraphID: "graph", Attempt: 1})
+	dropped := second.entry(agent.RunStarted, "", agent.RunStart{GraphID: "graph", Attempt: 1, Unbegun: true})
+	dropped.RunID, dropped.Event.At = "dropped", begin.Event.At-1000
+	m.store("thread", begin, dropped)
+	hub.Publish("thread", []thread.Entry{dropped})
+	hub.Publish("thread", []thread.Entry{begin})
+	second.custom("1")
+	second.flush()
+	require.Equal(t, []int64{3, 4, 5}, take())
+}
+
 // A thread that takes the id of a deleted one counts from 1 again.
 func TestRecreatedThreadStartsOver(t *testing.T) {
 	t.Parallel()

@@ -79,7 +79,7 @@ func (w *world) strike(ctx context.Context, i int) {
 		r.front.cut()
 		r.front.set(rules{})
 	case faultScripts:
-		w.must(w.topo.each(ctx, func(ctx context.Context, c *rds.Client) error { return c.ScriptFlush(ctx).Err() }))
+		w.everywhere(ctx, func(ctx context.Context, c *rds.Client) error { return c.ScriptFlush(ctx).Err() })
 	case faultFull:
 		w.fill(ctx, f)
 	case faultRestart:
@@ -138,6 +138,14 @@ func (w *world) must(err error) {
 	}
 }
 
+// everywhere does something at all servers of Redis; where another fault keeps one away, when it is back.
+func (w *world) everywhere(ctx context.Context, do func(ctx context.Context, c *rds.Client) error) {
+	var err error
+	if !eventually(patience, func() bool { err = w.topo.each(ctx, do); return err == nil }) {
+		w.must(err)
+	}
+}
+
 // partition changes what happens on the way between a replica and Redis for a
 // while. What was held is delivered, or lost with its connection.
 func (w *world) partition(r *replica, f fault) {
@@ -160,7 +168,7 @@ func (w *world) partition(r *replica, f fault) {
 // fill leaves Redis no memory for a while.
 func (w *world) fill(ctx context.Context, f fault) {
 	set := func(limit string) {
-		w.must(w.topo.each(ctx, func(ctx context.Context, c *rds.Client) error { return c.ConfigSet(ctx, "maxmemory", limit).Err() }))
+		w.everywhere(ctx, func(ctx context.Context, c *rds.Client) error { return c.ConfigSet(ctx, "maxmemory", limit).Err() })
 	}
 	set("1")
 	time.Sleep(f.lasts)
