@@ -141,3 +141,20 @@ func TestTheAddressOfTracesIsChecked(t *testing.T) {
 		require.Error(t, err, address)
 	}
 }
+
+// What is announced of a review belongs to the trace of the run that asks.
+func TestAReviewsAnnouncementIsAPartOfItsRunsTrace(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("traceparent") }))
+	t.Cleanup(hook.Close)
+	on(t, func(t *testing.T, w *world) {
+		w.person("op", "operator").with("traceparent", fromA).suspend("traced", "hi")
+		select {
+		case p := <-got:
+			require.Equal(t, fromA, p)
+		case <-time.After(90 * time.Second):
+			require.Fail(t, "nothing was announced")
+		}
+	}, tracing(&book{}), func(o *server.Options) { o.Announce.Notify = []string{hook.URL} })
+}
