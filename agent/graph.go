@@ -60,6 +60,7 @@ type Graph struct {
 	reducers                        map[string]reducerOption
 	cache                           *nodeCache
 	sealed                          []string // keys of sealed channels
+	reviewRules                     map[string]ReviewRule
 }
 
 // errorGrace is the time that tasks have after another failed.

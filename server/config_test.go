@@ -214,6 +214,37 @@ func TestAgentsFollowTheirFile(t *testing.T) {
 	s.eventually("a SIGHUP has it read again, changed or not", func() bool { return s.changes() > before })
 }
 
+// A review policy that changes with the file is in the audit log, from what to what; the file's other changes aren't.
+func TestAChangedReviewPolicyIsAudited(t *testing.T) {
+	t.Parallel()
+	agents := func(word, rule string) string {
+		return speaker("a", word) + "    tools: [now]\n    review:\n      now: " + rule + "\n"
+	}
+	s := serveFile(t, agents("one", "{decisions: [approve, reject]}"))
+	changes := func() (list []any) {
+		for _, e := range s.get("/api/v1/projects/default/audit?action=policy.changed&order=asc").ok().json()["entries"].([]any) {
+			e := e.(map[string]any)
+			body := e["body"].(map[string]any)
+			require.Equal(t, []any{"a", "now", nil}, []any{e["agent"], body["tool"], e["principal"]})
+			require.Equal(t, map[string]any{"kind": "system", "via": "serve"}, body["actor"])
+			list = append(list, body["detail"])
+		}
+		return list
+	}
+	first := map[string]any{"decisions": []any{"approve", "reject"}}
+	want := []any{map[string]any{"before": nil, "after": first}}
+	require.Equal(t, want, changes())
+	s.rewrite(agents("two", "{decisions: [approve, reject]}"))
+	require.Equal(t, want, changes(), "another word is no change of the policy")
+	s.rewrite(agents("two", "{decisions: [approve], deadline: 48h}"))
+	second := map[string]any{"decisions": []any{"approve"}, "deadline": "48h0m0s", "on_expiry": "reject"}
+	want = append(want, map[string]any{"before": first, "after": second})
+	require.Equal(t, want, changes())
+	require.Equal(t, true, s.get("/api/v1/projects/default/audit/verify").ok().json()["valid"])
+	require.Empty(t, s.get("/api/v1/projects/default/keys").ok().json()["keys"], "what is recorded is no key")
+	s.get("/threads/" + s.thread()).ok() // nor does anybody need one now
+}
+
 func TestAPromptFileIsWatchedToo(t *testing.T) {
 	t.Parallel()
 	const content = "agents:\n  a: {model: \"scripted:echo\", prompt_file: prompt.md}\n"

@@ -16,7 +16,7 @@ type loops struct {
 	wg      sync.WaitGroup
 }
 
-// Start creates the system assistants and starts workers, crons, outbox and
+// Start creates the system assistants, audits review policies that aren't those before and starts workers, crons, outbox and
 // retention; it returns when they run. ctx bounds the start only. Starting a
 // running service does nothing.
 func (s *Service) Start(ctx context.Context) error {
@@ -31,6 +31,9 @@ func (s *Service) Start(ctx context.Context) error {
 		}
 	}
 	if err := s.createSystemAssistants(ctx, s.Graphs()); err != nil {
+		return err
+	}
+	if err := s.recordPolicies(ctx, s.registry.Load()); err != nil {
 		return err
 	}
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -84,7 +84,7 @@ func (s *Service) using() *registry {
 // begin from now on have them, and so do resumes; runs that execute keep the graph
 // that they began with, until idle is closed. Threads of agents that are gone can be read as before, and get no
 // new runs (*NotFoundError, graph). New agents get their system assistants; those of agents that are gone
-// are removed, unless somebody has changed them. Errors: two agents of one name, what the store fails
+// are removed, unless somebody has changed them. Review policies that change are audited. Errors: two agents of one name, what the store fails
 // with; then nothing has changed. Calls must not overlap.
 func (s *Service) ReplaceAgents(ctx context.Context, agents []agent.Agent) (idle <-chan struct{}, err error) {
 	next, err := newRegistry(agents)
@@ -92,6 +92,9 @@ func (s *Service) ReplaceAgents(ctx context.Context, agents []agent.Agent) (idle
 		return nil, err
 	}
 	if err := s.createSystemAssistants(ctx, next.graphs); err != nil {
+		return nil, err
+	}
+	if err := s.recordPolicies(ctx, next); err != nil {
 		return nil, err
 	}
 	old := s.registry.Swap(next)

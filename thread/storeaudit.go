@@ -54,7 +54,7 @@ const (
 	AuditDeleted    = "thread.deleted"
 	AuditKeyCreated = "key.created"
 	AuditKeyRevoked = "key.revoked"
-	AuditPolicy     = "policy.changed"
+	AuditPolicy     = "policy.changed" // of Agent and Tool, from Detail's before to its after
 )
 
 // Why the store itself ended, reopened or made a review.

@@ -114,7 +114,20 @@ func (g *Gate) Gates(name string) bool {
 
 // Options are what the agent's graph needs.
 func (g *Gate) Options() []agent.GraphOption {
-	return []agent.GraphOption{agent.Sealed(channel)}
+	return []agent.GraphOption{agent.Sealed(channel), agent.ReviewRules(g.Rules())}
+}
+
+// Rules are the policy as the audit log keeps it.
+func (g *Gate) Rules() map[string]agent.ReviewRule {
+	all := map[string]agent.ReviewRule{}
+	for name, r := range g.config.Policy {
+		rule := agent.ReviewRule{Conditional: r.When != nil}.Expiring(r.Expiry())
+		for _, d := range r.Decisions {
+			rule.Decisions = append(rule.Decisions, string(d))
+		}
+		all[name] = rule
+	}
+	return all
 }
 
 // channel is the sealed channel of what was decided.

@@ -122,6 +122,7 @@ func (l *loop[S]) graphOptions() []agent.GraphOption {
 	if l.gate != nil {
 		options = append(options, l.gate.Options()...)
 	}
+	options = append(options, agent.ReviewRules(rulesOfSubagents(l.tools)))
 	return append(options, l.o.GraphOptions...)
 }
 

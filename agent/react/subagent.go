@@ -61,6 +61,22 @@ func joinSubagents(tools []tool.Tool) ([]tool.Tool, error) {
 	return all, joined.check()
 }
 
+// rulesOfSubagents are the review rules of the tools of an agent's subagents: "subagent/tool".
+func rulesOfSubagents(tools *tool.Set) map[string]agent.ReviewRule {
+	t, _ := tools.Tool(TaskTool)
+	d, ok := t.(*delegation)
+	if !ok {
+		return nil
+	}
+	all := map[string]agent.ReviewRule{}
+	for _, s := range d.subagents {
+		for name, rule := range s.graph.ReviewRules() {
+			all[s.name+"/"+name] = rule
+		}
+	}
+	return all
+}
+
 // names are those of the subagents, in order.
 func (d *delegation) names() []string {
 	var all []string

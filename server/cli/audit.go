@@ -86,10 +86,13 @@ func (e *auditEntry) by() string {
 	return "the system"
 }
 
-// about is what it was done to: a review, or else a tool or a key.
+// about is what it was done to: a review, or else a tool, its review policy or a key.
 func (e *auditEntry) about() string {
 	if e.ReviewID != "" {
 		return e.ReviewID
+	}
+	if e.Action == "policy.changed" && e.Agent != "" {
+		return oneLine(e.Agent + "/" + e.Body.Tool)
 	}
 	if e.Body.Tool != "" {
 		return oneLine(e.Body.Tool)

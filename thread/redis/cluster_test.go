@@ -15,6 +15,7 @@ import (
 	"github.com/parley-dev/parley/thread/storetest"
 )
 
+// D-74
 func TestStoreOnACluster(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

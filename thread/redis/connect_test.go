@@ -93,7 +93,7 @@ func tryOut(t *testing.T, s *redis.Store) {
 	require.NoError(t, s.DeleteThread(t.Context(), list[0].ID))
 }
 
-// TestTLS: rediss:// with a certificate authority of one's own.
+// TestTLS: rediss:// with a certificate authority of one's own (D-74).
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -168,7 +168,7 @@ func TestUserBoundToAPrefix(t *testing.T) {
 	require.Error(t, err, "other keys are out of reach")
 }
 
-// TestSentinelFailsOver: the store goes on with the replica that was promoted.
+// TestSentinelFailsOver: the store goes on with the replica that was promoted (D-74).
 func TestSentinelFailsOver(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

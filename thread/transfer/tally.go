@@ -17,8 +17,11 @@ var Kinds = []string{
 
 // told is how people are told of a kind: files of backups keep the short names.
 func told(kind string) string {
-	if kind == "keys" {
+	switch kind {
+	case "keys":
 		return "idempotency keys"
+	case "API keys": // the server's own records are among them
+		return "API keys and records"
 	}
 	return kind
 }

@@ -226,4 +226,4 @@ func (v *Verifier) Forget() {
 const InternalProject = "~parley"
 
 // Internal reports whether a record among the keys is the server's own and opens nothing.
-func Internal(k thread.Key) bool { return strings.HasPrefix(k.Project, "~") }
+func Internal(k thread.Key) bool { return strings.HasPrefix(k.Project, "~") || thread.IsRecord(k) }
