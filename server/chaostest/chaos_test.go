@@ -135,7 +135,7 @@ func trySeed(all, t *testing.T, p *plan, lent *clusters, idle func()) {
 
 // run lets clients work while things go wrong, and checks what is left.
 func (w *world) run() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), everything)
 	defer cancel()
 	for i, script := range w.plan.sessions {
 		s := &session{w: w, index: i, script: script, asked: map[string]asked{}, joined: map[string]bool{}}
