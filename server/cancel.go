@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -79,6 +80,7 @@ func (s *Server) cancelRuns(c echo.Context) error {
 		if !isUUID(id) {
 			f.fault("run_ids", "Invalid uuid", i)
 		}
+		runIDs[i] = strings.ToLower(id)
 	}
 	switch {
 	case status == "" && len(runIDs) == 0:

@@ -102,14 +102,14 @@ func (f *fields) optional(key string) (s string, ok bool) {
 	return s, true
 }
 
-// uuid reads a UUID; "" when absent.
+// uuid reads a UUID, in lower case, so that one spelt in two ways isn't two; "" when absent.
 func (f *fields) uuid(key string) string {
 	s, ok := f.optional(key)
 	if ok && !isUUID(s) {
 		f.issues = append(f.issues, issue{Code: "invalid_string", Message: "Invalid uuid", Path: f.at(key)})
 		return ""
 	}
-	return s
+	return strings.ToLower(s)
 }
 
 // enum reads a string that is one of allowed; def when absent.

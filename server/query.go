@@ -71,7 +71,7 @@ func uuidParam(c echo.Context, name string) (string, error) {
 	if !isUUID(v) {
 		return "", &validationError{[]issue{{Code: "invalid_string", Message: "Invalid uuid", Path: []any{name}}}}
 	}
-	return v, nil
+	return strings.ToLower(v), nil
 }
 
 // threadRun reads the path parameters of a run of a thread.

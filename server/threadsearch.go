@@ -25,6 +25,7 @@ func (s *Server) searchThreads(c echo.Context) error {
 		if !isUUID(id) {
 			f.fault("ids", "Invalid uuid", i)
 		}
+		q.IDs[i] = strings.ToLower(id)
 	}
 	q.Limit, q.Offset = s.page(f)
 	q.SortBy = f.enum("sort_by", "created_at", "thread_id", "status", "created_at", "updated_at", "state_updated_at")
@@ -111,6 +112,7 @@ func (s *Server) pruneThreads(c echo.Context) error {
 		if !isUUID(id) {
 			f.fault("thread_ids", "Invalid uuid", i)
 		}
+		ids[i] = strings.ToLower(id)
 	}
 	if err := f.err(); err != nil {
 		return err
