@@ -115,11 +115,12 @@ func requestArgs(ctx context.Context, r thread.Review, expects int64, cause stri
 
 // reviewPieces are the pieces of the bodies of a review's small entries (scripts/lib/reviews.lua).
 func reviewPieces(r thread.Review) (args []any, err error) {
+	about := thread.AuditBody{}.About(r)
 	for _, b := range []thread.AuditBody{
 		{Agent: r.Agent},
 		{Digest: r.Digest, ExecutionID: r.ExecutionID, Generation: r.Generation, InterruptID: r.InterruptID, ReviewID: r.ID},
 		{RunID: r.RunID},
-		{Tool: r.Tool},
+		{Tool: about.Tool, Tools: about.Tools},
 	} {
 		p, err := piece(b)
 		if err != nil {

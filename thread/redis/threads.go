@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	rds "github.com/redis/go-redis/v9"
+
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -32,17 +34,35 @@ func (s *Store) change(ctx context.Context, id, script string, args []any, d der
 	return w, err
 }
 
+// marked runs a transition behind the mark of its thread: in one round trip where one server has
+// both and carries them out in that order.
+func (s *Store) marked(ctx context.Context, id, mark, script string, args []any) reply {
+	_, many := s.client.(*rds.ClusterClient)
+	if many || s.confirm.needed {
+		if err := s.evalAll(ctx, s.marking(id, mark)); err != nil {
+			return reply{err: err}
+		}
+		return s.confirmed(ctx, script, s.keys.thread(id), args...)
+	}
+	c := &call{script: script, keys: s.keys.thread(id), args: args}
+	if err := s.evalAll(ctx, s.marking(id, mark), c); err != nil {
+		return reply{err: err}
+	}
+	return c.reply
+}
+
 // errStale: the script found another version of what was read before.
 var errStale = errors.New("redis: the thread has moved on")
 
 func (s *Store) changeReply(ctx context.Context, id, script string, args []any, d derived) (w row, r reply, err error) {
 	d.mark = newMark(id, "")
-	if err := s.evalAll(ctx, s.marking(id, d.mark)); err != nil {
-		return w, r, err
-	}
 	status := "LEAVING"
-	for status == "LEAVING" {
-		r = s.confirmed(ctx, script, s.keys.thread(id), args...)
+	for first := true; status == "LEAVING"; first = false {
+		if first {
+			r = s.marked(ctx, id, d.mark, script, args)
+		} else {
+			r = s.confirmed(ctx, script, s.keys.thread(id), args...)
+		}
 		if r.err != nil {
 			return w, r, r.err // the outcome is unknown: the mark stays
 		}

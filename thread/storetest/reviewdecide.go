@@ -75,7 +75,7 @@ var decideCases = []testCase{
 		require.Equal(e, thread.ReviewPending, e.review(id, ids[1]).Status)
 		b := e.lastAudit(id)
 		require.Equal(e, thread.AuditBody{Action: thread.AuditDecided, Actor: e.actor("ann"), ReviewID: r.ID, InterruptID: ids[0], RunID: admitted.Run.ID,
-			ExecutionID: r.ExecutionID, Agent: "g", Tool: "send", Generation: 1, Digest: r.Digest, Decision: "approve", Notes: "because",
+			ExecutionID: r.ExecutionID, Agent: "g", Tool: "send", Tools: r.Tools, Generation: 1, Digest: r.Digest, Decision: "approve", Notes: "because",
 			Shown: b.Shown, Detail: raw(`"d"`), Answer: raw(`{"x":1}`)}, b)
 		require.JSONEq(e, payload, string(b.Shown))
 		require.Equal(e, 2, e.announced(id)[thread.AuditDecided])

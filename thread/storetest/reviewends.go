@@ -24,7 +24,7 @@ func (e *reviewEnv) superseded(threadID, interruptID, by, cause string) {
 		}
 		n++
 		require.Equal(e, thread.AuditBody{Action: b.Action, Actor: e.actorOf(by), ReviewID: r.ID, InterruptID: r.InterruptID, RunID: r.RunID,
-			ExecutionID: r.ExecutionID, Agent: r.Agent, Tool: r.Tool, Generation: r.Generation, Digest: r.Digest, Cause: cause}, b)
+			ExecutionID: r.ExecutionID, Agent: r.Agent, Tool: r.Tool, Tools: r.Tools, Generation: r.Generation, Digest: r.Digest, Cause: cause}, b)
 	}
 	require.Equal(e, 1, n, "it is audited once")
 	require.GreaterOrEqual(e, e.announced(threadID)[thread.AuditSuperseded], 2)

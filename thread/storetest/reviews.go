@@ -179,7 +179,7 @@ var reviewCases = []testCase{
 		for _, b := range bodies {
 			r := e.review(id, b.InterruptID)
 			require.Equal(e, thread.AuditBody{Action: thread.AuditRequested, ReviewID: r.ID, InterruptID: r.InterruptID, RunID: w.run.ID, ExecutionID: w.run.ExecutionID,
-				Agent: "g", Tool: "send", Generation: 1, Digest: r.Digest, Shown: b.Shown}, b)
+				Agent: "g", Tool: "send", Tools: r.Tools, Generation: 1, Digest: r.Digest, Shown: b.Shown}, b)
 			require.JSONEq(e, payload, string(b.Shown))
 		}
 		require.Equal(e, map[string]int{thread.AuditRequested: 4}, e.announced(id))

@@ -205,7 +205,7 @@ var reviewTermCases = []testCase{
 		require.Equal(e, first.Version+1, r.Version)
 		b := e.lastAudit(id)
 		require.Equal(e, thread.AuditBody{Action: thread.AuditClaimed, Notes: "n", Actor: e.actor("carl"), ReviewID: r.ID, InterruptID: r.InterruptID, RunID: r.RunID,
-			ExecutionID: r.ExecutionID, Agent: r.Agent, Tool: r.Tool, Generation: 1, Digest: r.Digest}, b)
+			ExecutionID: r.ExecutionID, Agent: r.Agent, Tool: r.Tool, Tools: r.Tools, Generation: 1, Digest: r.Digest}, b)
 		_, err := e.change(first, func(c *thread.ReviewChange) { c.Terms.Assignee = "bea" })
 		require.ErrorIs(e, err, thread.ErrConflict)
 		require.Len(e, e.audited(id), 2)
