@@ -105,9 +105,7 @@ func (s *Service) decision(ctx context.Context, d ReviewDecision, r Review) (Sta
 		command["goto"] = d.Goto
 	}
 	start.Command = encodeJSON(command)
-	if d.Answer != nil {
-		start.notes = d.Notes
-	}
+	start.notes = d.Notes // also of an answer that has no place for them, such as an approved call's
 	start.IdempotencyKey, start.Principal = d.IdempotencyKey, ActorFrom(ctx).Principal
 	start.respectClaims = d.RespectClaims && start.Principal != "" // who has no name can't be told from the claimant
 	return start, nil

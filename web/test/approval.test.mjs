@@ -1,8 +1,7 @@
 // Approval in the chat, by what its users want.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownServer } from "./durable.mjs";
-import { accessible, answered, button, chat, messages, newTab, project, question, reviewOf, sameWindow, say, word } from "./app.mjs";
+import { accessible, answered, button, chat, messages, project, question, reviewOf, sameWindow, say, word } from "./app.mjs";
 
 test("a call is approved in one click, with its name and all arguments in sight", async (t) => {
   const tab = await chat(t, "human_in_the_loop");
@@ -201,20 +200,6 @@ test("a question of the agent's own is answered by a form of its schema", async 
   await card.getByLabel("why").fill("Quick");
   await button(card, "Send the answer").click();
   await messages(tab).getByText("4 stars: Quick").waitFor();
-});
-
-test("a step whose outcome a crash left unknown: a person says whether it happened", async (t) => {
-  const own = await ownServer(t);
-  const tab = await newTab(t);
-  await tab.goto(`${own.url}/app/chat?agent=courier`);
-  await say(tab, "Deliver");
-  await tab.getByText("Working…").waitFor();
-  await own.stop("SIGKILL");
-  await own.begin();
-  const card = question(tab, "Did this happen?");
-  await card.getByText(/The server stopped while “deliver” was running/).waitFor();
-  await button(card, "Run it again").click();
-  await messages(tab).getByText("Parcel: ").waitFor();
 });
 
 test("two tabs: one answers, the other's question becomes the same card, without a reload", async (t) => {

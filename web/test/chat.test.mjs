@@ -253,6 +253,20 @@ test("the server goes away and comes back: the page says so, and goes on by itse
   await messages(tab).getByText(/Done: Refund order 4711/).waitFor();
 });
 
+test("a step whose outcome a crash left unknown: a person says whether it happened", async (t) => {
+  const own = await ownServer(t);
+  const tab = await newTab(t);
+  await tab.goto(`${own.url}/app/chat?agent=courier`);
+  await say(tab, "Deliver");
+  await tab.getByText("Working…").waitFor();
+  await own.stop("SIGKILL");
+  await own.begin();
+  const card = question(tab, "Did this happen?");
+  await card.getByText(/The server stopped while “deliver” was running/).waitFor({ timeout: 120_000 }); // on Redis when the lease is over
+  await button(card, "Run it again").click();
+  await messages(tab).getByText("Parcel: ").waitFor();
+});
+
 test("a device that is offline is told so, and that the run goes on", async (t) => {
   const tab = await chat(t, "approval");
   await say(tab, "Refund order 4711");

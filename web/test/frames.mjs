@@ -47,19 +47,23 @@ async function measure(what, work) {
   console.log(`  tasks (CPU): ${tasks.length}, ${sum} ms in all, longest ${tasks[0]?.toFixed(1)} ms, over 16.7 ms: ${over(16.7)}, over 50 ms: ${over(50)}`);
 }
 
-/** Reports all that the first page loads, compressed as a proxy does. */
+/** Reports what the first page needs until one can write, and what it fetches ahead then, compressed as a proxy does. */
 async function weigh() {
   const loaded = [];
   const collect = (response) => loaded.push(response);
   tab.on("response", collect);
   await tab.goto(`${server.url}/`);
   await composer.waitFor();
-  await tab.waitForTimeout(1000);
+  const needed = loaded.length;
+  await tab.getByRole("button", { name: "Account" }).waitFor();
+  await tab.waitForLoadState("load");
   tab.off("response", collect);
-  const files = loaded.filter((response) => /\/app\/(assets\/|parley|$)|\/$/.test(new URL(response.url()).pathname));
-  const sizes = await Promise.all(files.map(async (response) => [new URL(response.url()).pathname, gzipSync(await response.body(), { level: 9 }).length]));
-  const sum = (pattern) => (sizes.filter(([path]) => pattern.test(path)).reduce((all, [, size]) => all + size, 0) / 1000).toFixed(1);
-  console.log(`first page: ${sizes.length} files, ${sum(/./)} KB compressed (scripts ${sum(/\.js$/)}, styles ${sum(/\.css$/)})`);
+  const sum = async (responses) => {
+    const files = responses.filter((response) => /^\/$|^\/app\//.test(new URL(response.url()).pathname));
+    const sizes = await Promise.all(files.map(async (response) => gzipSync(await response.body(), { level: 9 }).length));
+    return `${(sizes.reduce((all, size) => all + size, 0) / 1000).toFixed(1)} KB in ${files.length} files`;
+  };
+  console.log(`first page: ${await sum(loaded.slice(0, needed))} until one can write, then ${await sum(loaded.slice(needed))} ahead of their use`);
 }
 
 async function answerOf(tokens) {

@@ -115,6 +115,14 @@ test("a program's key, of one workspace, made on a phone", async (t) => {
   const form = dialog(tab);
   await form.getByLabel("Name").fill("Ticket system");
   await form.getByRole("checkbox", { name: /^Operator/ }).check();
+  await button(form, "Create a key").click();
+  await form.getByText("The first key has to be a person's and an owner's").waitFor();
+  await form.getByRole("checkbox", { name: /^Owner/ }).check();
+  await button(form, "Create a key").click();
+  await button(form, "Done").click();
+  await button(tab, "Create a key").click();
+  await form.getByLabel("Name").fill("Ticket system");
+  await form.getByRole("checkbox", { name: /^Operator/ }).check();
   await form.getByRole("checkbox", { name: /^Key of a program/ }).check();
   await form.getByRole("checkbox", { name: /^Reviewer/ }).check();
   await form.getByText("A program can't decide: with this role it can only read.").waitFor();

@@ -1,5 +1,5 @@
-// Takes the pictures of docs/screenshots: every page in light, in dark and on a phone. Run by
-// hand after a change of the looks: PARLEY_BIN=bin/parley node web/test/screenshots.mjs
+// Takes the pictures of docs/screenshots: every page in light, in dark, on a phone and in Chinese (which needs a font
+// that has it, such as Debian's fonts-noto-cjk). Run by hand after a change of the looks: PARLEY_BIN=bin/parley node web/test/screenshots.mjs
 import { mkdir, writeFile } from "node:fs/promises";
 import { flags, executable } from "../../server/hooktest/test/chromium.mjs";
 import { start } from "../../server/hooktest/test/server.mjs";
@@ -10,6 +10,7 @@ const looks = {
   light: { viewport: { width: 1280, height: 800 }, colorScheme: "light" },
   dark: { viewport: { width: 1280, height: 800 }, colorScheme: "dark" },
   phone: { viewport: { width: 360, height: 740 }, colorScheme: "light", isMobile: true, hasTouch: true, deviceScaleFactor: 2 },
+  zh: { viewport: { width: 1280, height: 800 }, colorScheme: "light", locale: "zh-CN" },
 };
 
 const server = await start(["--ephemeral"]);
@@ -40,7 +41,8 @@ const { key: lin } = await call(`${project}/keys`, { name: "Lin Chen", roles: ["
 const { key: grace } = await call(`${project}/keys`, { name: "Grace Hopper", roles: ["reviewer"] }, ada);
 await call(`${project}/keys`, { name: "Ticket system", roles: ["operator"], agent: true, expires_at: "2027-06-30T00:00:00Z" }, ada);
 const edited = await ask("human_in_the_loop", "Transfer 1200 EUR to Alan and send an e-mail to alan@example.com about the invoice: It is paid", lin);
-const { payload, interrupt_id: asked } = (await call(`${project}/reviews/${await waiting(edited, grace)}`, undefined, grace));
+const decided = await call(`${project}/reviews/${await waiting(edited, grace)}`, undefined, grace);
+const { payload, interrupt_id: asked } = decided;
 const answer = { decisions: [{ type: "edit", edited_action: { name: "transfer_money", args: { amount: 1000, currency: "EUR", to: "Alan" } } }, { type: "approve" }] };
 const card = { type: "ai", id: `card-${asked}`, content: "Decided", response_metadata: { parley_card: { interrupt_id: asked, question: payload, answer } } };
 await decide(edited, { answer, update: { messages: [card] }, notes: "Up to the limit only" }, grace);
@@ -62,6 +64,9 @@ const pages = {
   execution: `/app/executions/${executions.find((e) => e.thread_id === edited).execution_id}`,
   audit: "/app/audit",
   keys: "/app/access",
+  "review-decided": `/reviews/${decided.review_id}`,
+  "reviews-decided": "/reviews?status=decided",
+  "audit-filtered": `/app/audit?review_id=${decided.review_id}`,
 };
 
 await mkdir(folder, { recursive: true });
@@ -72,22 +77,29 @@ for (const [look, options] of Object.entries(looks)) {
   const cdp = await context.newCDPSession(tab);
   const shoot = async (name) => {
     await tab.waitForLoadState("networkidle", { timeout: 3000 }).catch(() => {}); // feeds stay open
+    await tab.getByText(/^(Loading…|加载中…|正在加载…)$/).first().waitFor({ state: "detached" });
     await tab.waitForTimeout(400);
     const { data } = await cdp.send("Page.captureScreenshot", { format: process.env.FORMAT ?? "webp", ...(process.env.FORMAT ? {} : { quality: 80 }) });
     await writeFile(`${folder}/${name}-${look}.${process.env.FORMAT ?? "webp"}`, data, "base64");
   };
   await tab.goto(server.url);
-  await tab.getByLabel("API key or token").waitFor();
+  const secret = tab.getByLabel(/API key or token|API 密钥/);
+  await secret.waitFor();
   await shoot("sign-in");
-  await tab.getByLabel("API key or token").fill(ada);
-  await tab.getByRole("button", { name: "Sign in" }).click();
-  await tab.getByRole("textbox", { name: "Message", exact: true }).waitFor();
+  await secret.fill(ada);
+  await secret.press("Enter");
+  await tab.getByRole("textbox", { name: /^(Message|消息)$/ }).waitFor();
   await shoot("welcome");
   for (const [name, path] of Object.entries(pages)) {
     await tab.goto(server.url + path);
     await tab.getByRole("main").waitFor();
     await shoot(name);
   }
+  await tab.goto(server.url + pages.keys);
+  await tab.getByRole("button", { name: /^(Create a key|创建密钥)$/ }).click();
+  await tab.getByRole("checkbox", { name: /reviewer/ }).check();
+  await tab.getByRole("radio").last().check();
+  await shoot("key-form");
   await context.close();
 }
 await browser.close();

@@ -20,13 +20,12 @@ export function AccessPage() {
   const owner = useSession().data?.can.own ?? false;
   const keys = useKeys();
   const [creating, setCreating] = useState(false);
-  if (!owner) return <Page title={w.title}><Empty title={w.owner} /></Page>;
   return (
-    <Page title={w.title} actions={<Button kind="primary" onClick={() => setCreating(true)}><Plus size={16} aria-hidden /> {w.create}</Button>}>
-      <p>{w.lead}</p>
-      {keys.error ? <Notice kind="bad" alert>{keys.error.message}</Notice> : null}
-      {keys.data?.length === 0 ? <Empty icon={<KeyRound size={40} strokeWidth={1.3} aria-hidden />} title={w.empty} /> : null}
-      {keys.data && keys.data.length > 0 ? (
+    <Page title={w.title} actions={owner ? <Button kind="primary" onClick={() => setCreating(true)}><Plus size={16} aria-hidden /> {w.create}</Button> : undefined}>
+      {owner ? <p>{w.lead}</p> : <Empty title={w.owner} />}
+      {owner && keys.error ? <Notice kind="bad" alert>{keys.error.message}</Notice> : null}
+      {owner && keys.data?.length === 0 ? <Empty icon={<KeyRound size={40} strokeWidth={1.3} aria-hidden />} title={w.empty} /> : null}
+      {owner && keys.data && keys.data.length > 0 ? (
         <table className={table.table}>
           <thead><tr><th>{w.name}</th><th>{w.roles}</th><th>{w.created}</th><th>{w.expires}</th><th /></tr></thead>
           <tbody>{keys.data.map((key) => <Row key={key.id} item={key} />)}</tbody>
@@ -51,7 +50,7 @@ function Row({ item }: { item: Key }) {
       </td>
       <td><span className={css.badges}>{item.roles.map((role) => <Badge key={role} kind="accent">{role}</Badge>)}</span></td>
       <td className={table.tight}><Ago at={item.created_at} /></td>
-      <td className={table.tight}>{item.expires_at ? <Moment at={item.expires_at} /> : words.approval.none}</td>
+      <td className={table.tight}>{item.expires_at ? <Moment at={item.expires_at} /> : w.never}</td>
       <td>
         {over ? null : <Button small kind="bad" onClick={() => setAsking(true)}>{w.revoke}</Button>}
         <Panel open={asking} onOpenChange={setAsking} title={w.revokeTitle} lead={w.revokeLead}>

@@ -20,7 +20,9 @@ export function CreateKey({ close }: { close(): void }) {
   const words = useWords();
   const w = words.access;
   const project = useProject();
-  const own = useSession().data?.workspace_id; // an owner who is bound to a workspace makes keys for it alone
+  const session = useSession().data;
+  const [first] = useState(session?.kind === "anonymous"); // with the first key access without one ends
+  const own = session?.workspace_id; // an owner who is bound to a workspace makes keys for it alone
   const create = useCreateKey();
   const [name, setName] = useState("");
   const [roles, setRoles] = useState(noRoles);
@@ -33,7 +35,7 @@ export function CreateKey({ close }: { close(): void }) {
   const end = endOf(expiry, Date.now());
   const bad = {
     name: name.trim() === "" ? words.form.missing : undefined,
-    roles: named.length === 0 ? w.noRole : roles.reviewer && !roles.owner && !roles.scopes.every(nameable) ? w.badScope : undefined,
+    roles: named.length === 0 ? w.noRole : first && (!roles.owner || program) ? w.firstOwner : roles.reviewer && !roles.owner && !roles.scopes.every(nameable) ? w.badScope : undefined,
     expiry: end === undefined ? w.badDate : undefined,
   };
 
@@ -58,6 +60,7 @@ export function CreateKey({ close }: { close(): void }) {
   return (
     <Panel open onOpenChange={close} title={w.create}>
       <form className={css.form} onSubmit={submit} noValidate>
+        {first ? <Notice>{w.firstKey}</Notice> : null}
         <TextField label={w.name} help={w.nameHelp} value={name} onChange={setName} maxLength={100} error={tried ? bad.name : undefined} />
         <RoleFields chosen={roles} error={tried ? bad.roles : undefined} onChange={setRoles} />
         <label className={css.role}>

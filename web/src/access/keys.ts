@@ -30,7 +30,8 @@ const path = (project: string) => `/api/v1/projects/${encodeURIComponent(project
 
 export function useKeys() {
   const project = useProject();
-  return useQuery({ queryKey: ["keys", project], queryFn: async () => (await request<{ keys: Key[] }>(path(project))).keys });
+  const owner = useSession().data?.can.own ?? false;
+  return useQuery({ enabled: owner, queryKey: ["keys", project], queryFn: async () => (await request<{ keys: Key[] }>(path(project))).keys });
 }
 
 export function useCreateKey() {

@@ -27,7 +27,8 @@ export function ResolvedCard({ record }: { record: ResolvedRecord }) {
   );
 }
 
-function Content({ question, answer }: { question: Question; answer: Json }) {
+/** What was asked and answered, read-only. */
+export function Content({ question, answer }: { question: Question; answer: Json }) {
   const words = useWords();
   if (question.kind === "actions") {
     const decisions = decisionsIn(answer, question);

@@ -2,6 +2,7 @@ import { Arguments } from "../approval/Arguments";
 import { decisionsIn, type Decision } from "../approval/decisions";
 import { DecisionLine } from "../approval/DecisionLine";
 import type { Question } from "../approval/question";
+import { Content } from "../approval/ResolvedCard";
 import { verdicts } from "../approval/verdicts";
 import { Diff } from "../json/Diff";
 import { duration, Moment } from "../ui/Time";
@@ -27,7 +28,7 @@ export function Outcome({ review, question }: { review: Review; question: Questi
       <p><strong>{found.length === 1 ? found[0]!.text : words.review.oneByOne}</strong></p>
       <p>{words.review.decidedBy(decided.by ?? words.reviews.unnamed)}, <Moment at={decided.at} />. <small>{waited}</small></p>
       {notes ? <blockquote className={css.quote}>{notes}</blockquote> : null}
-      {question.kind === "actions" ? <Calls question={question} decisions={decisions} /> : <Arguments value={decided.answer} label={words.review.answer} />}
+      {question.kind === "actions" ? <Calls question={question} decisions={decisions} /> : question.kind === "form" ? <Content question={question} answer={decided.answer} /> : <Arguments value={decided.answer} label={words.review.answer} />}
     </section>
   );
 }

@@ -465,6 +465,8 @@ export const en = {
     once: "Copy the key now. It is not shown again.",
     done: "Done",
     noRole: "Choose at least one role.",
+    firstKey: "With the first key, access without one ends, here too. This window goes on with it.",
+    firstOwner: "The first key has to be a person's and an owner's: otherwise nobody could make the next one.",
     owner: "Only owners see this page.",
     explain: {
       viewer: "Reads conversations, executions and reviews. Changes nothing.",

@@ -239,9 +239,9 @@ export const zh: Words = {
     isFalse: "否",
   },
   reviews: {
-    titles: { open: "待审批", pending: "未认领的审批", claimed: "已认领的审批", decided: "已决定的审批", expired: "已过期的审批", superseded: "已被取代的审批" },
+    titles: { open: "待审批", pending: "未领取的审批", claimed: "已领取的审批", decided: "已决定的审批", expired: "已过期的审批", superseded: "已被取代的审批" },
     empties: {
-      open: "没有待审批的事项。", pending: "没有未认领的审批。", claimed: "还没有人认领审批。", decided: "还没有作出任何决定。",
+      open: "没有待审批的事项。", pending: "没有未领取的审批。", claimed: "还没有人领取审批。", decided: "还没有作出任何决定。",
       expired: "没有过期的审批。", superseded: "没有被取代的审批。",
     },
     waited: "等待时长",
@@ -465,6 +465,8 @@ export const zh: Words = {
     once: "请立即复制密钥，之后不会再次显示。",
     done: "完成",
     noRole: "请至少选择一个角色。",
+    firstKey: "创建第一个密钥后，无密钥访问即告结束，本机也不例外。此窗口将继续使用该密钥。",
+    firstOwner: "第一个密钥必须属于人员且为所有者，否则无人能够创建下一个密钥。",
     owner: "只有所有者可以看到此页面。",
     explain: {
       viewer: "查看会话、执行和审批，不能更改任何内容。",

@@ -1,0 +1,1 @@
+export{u as SubagentDiscoveryHandle}from"./ChatPage-D0a1z8Dg.js";
