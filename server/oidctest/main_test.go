@@ -271,3 +271,25 @@ func (b *browser) me() map[string]any {
 	require.NoError(b.t, json.Unmarshal([]byte(r.body), &m))
 	return m
 }
+
+// cookie is the value of a cookie that the browser holds for the server.
+func (b *browser) cookie(name string) string {
+	b.t.Helper()
+	for _, c := range b.http.Jar.Cookies(must(url.Parse(b.url))) {
+		if c.Name == name {
+			return c.Value
+		}
+	}
+	require.Failf(b.t, "no such cookie", name)
+	return ""
+}
+
+// put has the browser hold another value, or with "" none.
+func (b *browser) put(name, value string) {
+	b.t.Helper()
+	c := &http.Cookie{Name: name, Value: value, Path: "/"}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	b.http.Jar.SetCookies(must(url.Parse(b.url)), []*http.Cookie{c})
+}
