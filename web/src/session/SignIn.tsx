@@ -7,23 +7,24 @@ import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import css from "./SignIn.module.css";
 import { arrivedWith, startAddress, useSignInOptions } from "./provider";
-import { endedKey, useSignIn } from "./session";
+import { endedKey, failedKey, useSignIn } from "./session";
 
 /** With the identity provider, where there is one, or a key or token; the browser gets a cookie that its scripts can't read. */
 export function SignIn() {
   const words = useWords();
   const options = useSignInOptions();
   const ended = useQuery({ queryKey: endedKey, queryFn: () => false, staleTime: Infinity }).data;
+  const failure = useQuery({ queryKey: failedKey, queryFn: () => arrivedWith, initialData: arrivedWith, staleTime: Infinity }).data;
   const provider = options.data?.oidc;
   return (
     <main className={css.page}>
       <div className={css.card}>
         <img src="/app/parley.svg" alt="" width={44} height={44} />
         <h1>{words.session.title}</h1>
-        {arrivedWith ? <Notice kind="bad" alert>{words.session.failures[arrivedWith]}</Notice> : ended ? <Notice kind="wait" alert>{words.session.ended}</Notice> : null}
+        {failure ? <Notice kind="bad" alert>{words.session.failures[failure]}</Notice> : ended ? <Notice kind="wait" alert>{words.session.ended}</Notice> : null}
         {provider ? (
           <>
-            <LinkButton kind="primary" href={startAddress(provider.start, arrivedWith === "no_role" || arrivedWith === "denied")}>
+            <LinkButton kind="primary" href={startAddress(provider.start, failure === "no_role" || failure === "denied")}>
               {provider.name ? words.session.oidcNamed(provider.name) : words.session.oidc}
             </LinkButton>
             <p className={css.or}>{words.session.or}</p>

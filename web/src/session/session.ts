@@ -55,11 +55,15 @@ export const adopt = (credential: string) => request(sessionPath, { method: "POS
 /** Whether the session ended by itself, and not by who used it. */
 export const endedKey = ["session", "ended"];
 
+/** Why the server signed nobody in before this page was opened. */
+export const failedKey = ["session", "failed"];
+
 /** Forgets what the one before could see. */
 function become(queries: QueryClient, session: Session | null): void {
   queries.removeQueries({ predicate: (query) => query.queryKey[0] !== key[0] });
   queries.setQueryData(key, session);
   queries.setQueryData(endedKey, false);
+  queries.setQueryData(failedKey, null);
 }
 
 export function useSignIn() {
