@@ -105,7 +105,7 @@ func (c *Call) Do(req *http.Request) (*http.Response, error) {
 	for name, value := range c.headers {
 		req.Header.Set(name, value)
 	}
-	if p := agent.TraceParent(c.parent); p != "" {
+	if p := agent.TraceParent(req.Context()); p != "" {
 		req.Header.Set(agent.TraceHeader, p)
 	}
 	c.connect = c.limit(c.limits.Connect, "no connection within %s")
