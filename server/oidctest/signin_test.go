@@ -67,6 +67,16 @@ func TestWhatTheBrowserHoldsTellsNothing(t *testing.T) {
 	require.Negative(t, names["parley_signin_"].MaxAge, "an answer is good for once")
 }
 
+// Behind a proxy that ends TLS no other host, and no plain connection, can set or get the cookies.
+func TestSigningInBehindAProxyWithTLS(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "public", 1, func(o *server.Options) { o.Announce.PublicURL = "https://parley.example/" })
+	r := a.browser().do(http.MethodGet, a.url+"/api/v1/session/oidc/start", nil, "X-Forwarded-Proto", "https")
+	require.Equal(t, "https://parley.example/api/v1/session/oidc/callback", must(url.Parse(r.next)).Query().Get("redirect_uri"))
+	require.True(t, r.cookies[0].Secure)
+	require.True(t, strings.HasPrefix(r.cookies[0].Name, "__Host-parley_signin_"), r.cookies[0].Name)
+}
+
 // Any process may finish what another has begun: nothing of it is in memory.
 func TestSigningInOverSeveralReplicas(t *testing.T) {
 	t.Parallel()
