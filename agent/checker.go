@@ -57,6 +57,9 @@ func (c *Checker) Issues(value json.RawMessage) []Issue {
 	if err != nil {
 		return []Issue{{Message: "not JSON: " + err.Error()}}
 	}
+	if issues := unreckonable(v); issues != nil {
+		return issues
+	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(c.schema.Validate(v), &invalid) {
 		return nil
