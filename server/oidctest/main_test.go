@@ -108,6 +108,7 @@ func serve(t *testing.T, clientID string, processes int, change func(*server.Opt
 	proxy := &http.Server{ReadHeaderTimeout: patience, Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(behind[int(turn.Add(1))%len(behind)])
 		r.Out.Host = r.In.Host
+		r.Out.Header["X-Forwarded-Proto"] = r.In.Header["X-Forwarded-Proto"]
 	}, Transport: &http.Transport{DisableKeepAlives: true}}}
 	go func() { _ = proxy.Serve(front) }()
 	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
