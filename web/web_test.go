@@ -1,11 +1,15 @@
 package web_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,4 +85,45 @@ func TestNothingInlineAndNoOtherHostIsInTheBuild(t *testing.T) {
 		require.NotContains(t, path, ".map")
 		return err
 	}))
+}
+
+// The first page is what its address names, and what the chat names in the builder's list of what it needs.
+func TestTheFirstPageWeighsLessThan250KBCompressed(t *testing.T) {
+	t.Parallel()
+	page := body(t, "/app/")
+	var files []string
+	for _, link := range regexp.MustCompile(`(?:src|href)="/app/(assets/[^"]+)"`).FindAllStringSubmatch(page, -1) {
+		files = append(files, link[1])
+	}
+	require.NotEmpty(t, files)
+	entry := body(t, "/app/"+files[0])
+	list := regexp.MustCompile(`\.f=(\["assets/[^]]+\])`).FindStringSubmatch(entry)
+	require.NotNil(t, list)
+	var named []string
+	require.NoError(t, json.Unmarshal([]byte(list[1]), &named))
+	chat := regexp.MustCompile(`__vite__mapDeps\((\[[\d,]+\])\)\),.ChatPage.`).FindStringSubmatch(entry)
+	require.NotNil(t, chat)
+	var needed []int
+	require.NoError(t, json.Unmarshal([]byte(chat[1]), &needed))
+	for _, i := range needed {
+		files = append(files, named[i])
+	}
+	slices.Sort(files)
+	sum := compressed(t, page)
+	for _, name := range slices.Compact(files) {
+		sum += compressed(t, body(t, "/app/"+name))
+	}
+	t.Logf("%d files, %d bytes", len(files)+1, sum)
+	require.Less(t, sum, 250_000)
+}
+
+func compressed(t *testing.T, text string) int {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	require.NoError(t, err)
+	_, err = w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Len()
 }

@@ -100,6 +100,8 @@ test("roles are chosen one by one: a reviewer of a tool alone reads and starts n
   await asked("Delete record A-17");
   const reviewer = await signIn(t, `${own.other}/reviews`, grace);
   await reviewer.getByRole("row", { name: /transfer_money/ }).waitFor();
+  await reviewer.getByRole("columnheader", { name: "Requested by" }).waitFor();
+  await reviewer.getByRole("row", { name: /transfer_money/ }).getByRole("cell", { name: "Ada", exact: true }).waitFor();
   assert.equal(await reviewer.getByRole("row", { name: /delete_record/ }).count(), 0, "reviews of other tools aren't shown to a tool's reviewer");
   assert.equal(await reviewer.getByRole("link", { name: "Audit" }).count(), 0, "the log is for owners");
   await reviewer.getByRole("row", { name: /transfer_money/ }).getByRole("link").click();

@@ -55,6 +55,7 @@ test("a list that is live, and is worked through from the keyboard", async (t) =
   await ask("human_in_the_loop_per_call", `Delete record ${mine}-1 and delete record ${mine}-2`);
   await tab.getByRole("row", { name: `delete_record: ${mine}-2` }).waitFor();
   assert.match(await tab.title(), /^\(\d+\) Parley$/);
+  assert.match(await tab.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /Reviews/ }).innerText(), /\d+/, "a badge");
   await accessible(tab);
   const rows = tab.getByRole("row", { name: `delete_record: ${mine}` });
   const detail = request(tab);

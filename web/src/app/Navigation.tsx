@@ -1,12 +1,14 @@
 import { Link, linkOptions } from "@tanstack/react-router";
-import { Inbox, KeyRound, ListChecks, MessageSquare, ScrollText } from "lucide-react";
-import { lazy, Suspense, type ReactNode } from "react";
+import { CircleUser, Inbox, KeyRound, ListChecks, MessageSquare, ScrollText } from "lucide-react";
+import { lazy, type ReactNode } from "react";
 import type { Session } from "../session/session";
 import { usePending, usePendingNotices } from "../reviews/pending";
+import { OnDemand } from "../ui/OnDemand";
 import { useWords } from "../words/words";
 import css from "./Navigation.module.css";
 
-const AccountMenu = lazy(() => import("./AccountMenu").then((m) => ({ default: m.AccountMenu })));
+const load = () => import("./AccountMenu");
+const AccountMenu = lazy(() => load().then((m) => ({ default: m.AccountMenu })));
 
 export function Navigation({ session }: { session: Session }) {
   const words = useWords();
@@ -22,7 +24,7 @@ export function Navigation({ session }: { session: Session }) {
         {session.can.own ? <Item link={pages.audit} icon={<ScrollText size={20} />} text={words.app.audit} /> : null}
         {session.can.own ? <Item link={pages.access} icon={<KeyRound size={20} />} text={words.app.access} /> : null}
       </ul>
-      <Suspense><AccountMenu session={session} /></Suspense>
+      <OnDemand label={words.app.account} icon={<CircleUser size={22} />} prepare={() => void load()}><AccountMenu session={session} /></OnDemand>
     </nav>
   );
 }

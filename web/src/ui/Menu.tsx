@@ -3,9 +3,10 @@ import { DropdownMenu } from "radix-ui";
 import type { ReactElement, ReactNode } from "react";
 import css from "./Menu.module.css";
 
+/** It is open at first: its code was fetched because somebody pressed its button (OnDemand). */
 export function Menu({ trigger, children }: { trigger: ReactElement; children: ReactNode }) {
   return (
-    <DropdownMenu.Root modal={false}>
+    <DropdownMenu.Root modal={false} defaultOpen>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className={css.menu} sideOffset={6} align="end" collisionPadding={8}>{children}</DropdownMenu.Content>

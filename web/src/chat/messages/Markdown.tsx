@@ -4,8 +4,12 @@ import css from "./Markdown.module.css";
 const load = () => import("./MarkdownBlocks");
 const Blocks = lazy(() => load().then((m) => ({ default: m.MarkdownBlocks })));
 
-/** Fetches what shows Markdown before there is any; the first page doesn't wait for it. */
-export const prepareMarkdown = () => void load();
+/** Fetches what shows Markdown before there is any, when the first page has nothing else to do. */
+export function prepareMarkdown(): void {
+  // Safari has no idle callbacks.
+  if ("requestIdleCallback" in window) requestIdleCallback(() => void load(), { timeout: 2000 });
+  else setTimeout(() => void load(), 500);
+}
 
 /** A text in Markdown. */
 export function Markdown({ text }: { text: string }) {

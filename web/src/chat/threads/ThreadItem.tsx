@@ -1,12 +1,15 @@
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { Ellipsis } from "lucide-react";
+import { lazy } from "react";
 import { Badge, type BadgeKind } from "../../ui/Badge";
+import { OnDemand } from "../../ui/OnDemand";
 import { Ago } from "../../ui/Time";
 import { useWords } from "../../words/words";
 import css from "./ThreadList.module.css";
 import { threadTitle, type Thread, type ThreadStatus } from "./threads";
 
-const ThreadMenu = lazy(() => import("./ThreadMenu").then((m) => ({ default: m.ThreadMenu })));
+const load = () => import("./ThreadMenu");
+const ThreadMenu = lazy(() => load().then((m) => ({ default: m.ThreadMenu })));
 
 const kinds: Record<ThreadStatus, BadgeKind> = { idle: "plain", busy: "accent", interrupted: "wait", error: "bad" };
 
@@ -29,7 +32,9 @@ export function ThreadItem({ thread, current, onChosen }: Props) {
           <Ago at={thread.updated_at} />
         </span>
       </Link>
-      <Suspense><ThreadMenu thread={thread} title={title} current={current} /></Suspense>
+      <OnDemand label={words.threads.actions(title)} icon={<Ellipsis size={17} />} className={css.more} prepare={() => void load()}>
+        <ThreadMenu thread={thread} title={title} current={current} />
+      </OnDemand>
     </li>
   );
 }

@@ -1,1 +1,0 @@
-export{u as SubagentDiscoveryHandle}from"./ChatPage-D0a1z8Dg.js";
