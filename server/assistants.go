@@ -23,7 +23,7 @@ func (s *Server) createAssistant(c echo.Context) error {
 	f.require("graph_id")
 	a := thread.Assistant{
 		ID: f.uuid("assistant_id"), GraphID: f.str("graph_id"), Name: "Untitled",
-		Config: f.object("config"), Context: f.raw("context"), Metadata: f.keyed("metadata"),
+		Config: f.object("config"), Context: f.raw("context"), Metadata: f.metadata(),
 	}
 	if name, ok := f.optional("name"); ok {
 		a.Name = name
@@ -123,7 +123,7 @@ func (s *Server) countAssistants(c echo.Context) error {
 }
 
 func assistantQuery(f *fields) thread.AssistantQuery {
-	return thread.AssistantQuery{GraphID: f.str("graph_id"), Name: f.str("name"), Metadata: f.keyed("metadata")}
+	return thread.AssistantQuery{GraphID: f.str("graph_id"), Name: f.str("name"), Metadata: f.conditions("metadata")}
 }
 
 // getAssistant is GET /assistants/{assistant_id}.
@@ -141,7 +141,7 @@ func (s *Server) patchAssistant(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p := thread.AssistantPatch{Config: f.object("config"), Context: f.raw("context"), Metadata: f.keyed("metadata")}
+	p := thread.AssistantPatch{Config: f.object("config"), Context: f.raw("context"), Metadata: f.metadata()}
 	for key, field := range map[string]**string{"graph_id": &p.GraphID, "name": &p.Name, "description": &p.Description} {
 		if v, ok := f.optional(key); ok {
 			*field = &v
@@ -197,7 +197,7 @@ func (s *Server) assistantVersions(c echo.Context) error {
 		return err
 	}
 	limit, offset := s.page(f)
-	metadata := f.keyed("metadata")
+	metadata := f.conditions("metadata")
 	if err := f.err(); err != nil {
 		return err
 	}

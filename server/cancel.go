@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -74,14 +73,8 @@ func (s *Server) cancelRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	threadID, runIDs := f.uuid("thread_id"), f.strings("run_ids")
+	threadID, runIDs := f.uuid("thread_id"), f.ids("run_ids")
 	status := f.enum("status", "", "pending", "running", "all")
-	for i, id := range runIDs {
-		if !isUUID(id) {
-			f.fault("run_ids", "Invalid uuid", i)
-		}
-		runIDs[i] = strings.ToLower(id)
-	}
 	switch {
 	case status == "" && len(runIDs) == 0:
 		f.fault("run_ids", "Either status or thread_id and run_ids are required")

@@ -26,7 +26,7 @@ func protocolRun(cmd commandRequest) thread.StartRun {
 	}
 	checkConfig(p)
 	return thread.StartRun{
-		AssistantID: p.str("assistant_id"), Config: p.object("config"), Metadata: p.keyed("metadata"), Langsmith: tracer(p),
+		AssistantID: p.str("assistant_id"), Config: p.object("config"), Metadata: p.metadata(), Langsmith: tracer(p),
 		StreamMode: protocolModes, StreamSubgraphs: true, StreamResumable: true,
 		MultitaskStrategy: strategy, OnDisconnect: "continue", OnCompletion: "keep", CreateThread: true,
 		CommandID: strconv.FormatInt(cmd.ID, 10), MetadataToThread: true,

@@ -28,7 +28,7 @@ func (s *Server) createCron(c echo.Context) error {
 		return err
 	}
 	f.require("assistant_id", "schedule")
-	cron := thread.Cron{ThreadID: threadID, Enabled: true, UserID: cronUser(c), Metadata: f.keyed("metadata")}
+	cron := thread.Cron{ThreadID: threadID, Enabled: true, UserID: cronUser(c), Metadata: f.metadata()}
 	change := cronChange(f)
 	if _, err := runFields(f); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (s *Server) countCrons(c echo.Context) error {
 }
 
 func (s *Server) cronQuery(f *fields) thread.CronQuery {
-	return thread.CronQuery{AssistantID: f.str("assistant_id"), ThreadID: f.uuid("thread_id"), Metadata: f.keyed("metadata")}
+	return thread.CronQuery{AssistantID: f.str("assistant_id"), ThreadID: f.uuid("thread_id"), Metadata: f.conditions("metadata")}
 }
 
 // findCrons lists all matching crons that the user may see. An assistant may be named by its graph id.
@@ -198,7 +198,7 @@ func (s *Server) patchCron(c echo.Context) error {
 		return err
 	}
 	change := cronChange(f)
-	metadata := f.keyed("metadata")
+	metadata := f.metadata()
 	if _, err := runFields(f); err != nil {
 		return err
 	}

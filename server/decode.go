@@ -169,6 +169,49 @@ func (f *fields) keyed(key string) map[string]json.RawMessage {
 	return m
 }
 
+// Bounds of what searches look through, and of what they are asked for: without them one request could keep a store
+// busy for minutes, and so all other callers.
+const (
+	longestMetadata = 256 << 10 // bytes
+	mostConditions  = 100
+	mostIDs         = 10_000
+)
+
+// metadata reads the metadata of something that is to be stored.
+func (f *fields) metadata() map[string]json.RawMessage {
+	if n := len(f.raw("metadata")); n > longestMetadata {
+		f.fault("metadata", fmt.Sprintf("Metadata has at most %d KiB", longestMetadata>>10))
+		return nil
+	}
+	return f.keyed("metadata")
+}
+
+// conditions reads an object that all that is found has to match.
+func (f *fields) conditions(key string) map[string]json.RawMessage {
+	m := f.keyed(key)
+	if len(m) > mostConditions {
+		f.fault(key, fmt.Sprintf("At most %d keys can be searched for", mostConditions))
+		return nil
+	}
+	return m
+}
+
+// ids reads a list of UUIDs, in lower case.
+func (f *fields) ids(key string) []string {
+	list := f.strings(key)
+	if len(list) > mostIDs {
+		f.issues = append(f.issues, issue{Code: "too_big", Message: fmt.Sprintf("Array must contain at most %d element(s)", mostIDs), Path: f.at(key)})
+		return nil
+	}
+	for i, id := range list {
+		if !isUUID(id) {
+			f.fault(key, "Invalid uuid", i)
+		}
+		list[i] = strings.ToLower(id)
+	}
+	return list
+}
+
 // strings reads a list of strings; nil when absent.
 func (f *fields) strings(key string) []string {
 	v := f.raw(key)

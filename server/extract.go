@@ -13,7 +13,7 @@ type extraction map[string]string
 // extractions reads the field extract of a search.
 func extractions(f *fields) extraction {
 	out := extraction{}
-	for name, raw := range f.keyed("extract") {
+	for name, raw := range f.conditions("extract") {
 		var path string
 		if kindOf(raw) != "string" || json.Unmarshal(raw, &path) != nil {
 			f.fault("extract", "Expected string", name)

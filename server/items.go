@@ -214,7 +214,7 @@ func (s *Server) searchItems(c echo.Context) error {
 		return err
 	}
 	f.require("namespace_prefix")
-	q := thread.ItemQuery{Prefix: f.strings("namespace_prefix"), Filter: f.keyed("filter")}
+	q := thread.ItemQuery{Prefix: f.strings("namespace_prefix"), Filter: f.conditions("filter")}
 	q.Limit, q.Offset = s.page(f)
 	q.Refresh = f.raw("refresh_ttl") == nil || f.boolean("refresh_ttl")
 	if err := f.err(); err != nil {

@@ -22,7 +22,7 @@ func runFields(f *fields) (thread.StartRun, error) {
 	r := thread.StartRun{
 		AssistantID: f.str("assistant_id"),
 		Input:       f.values["input"], HasInput: f.has("input"),
-		Command: f.object("command"), Metadata: f.keyed("metadata"), Config: f.object("config"), Context: f.raw("context"),
+		Command: f.object("command"), Metadata: f.metadata(), Config: f.object("config"), Context: f.raw("context"),
 		StreamMode: modes(f, "stream_mode"), StreamSubgraphs: f.boolean("stream_subgraphs"), StreamResumable: f.boolean("stream_resumable"),
 		InterruptBefore: breakpoints(f, "interrupt_before"), InterruptAfter: breakpoints(f, "interrupt_after"),
 		MultitaskStrategy: f.enum("multitask_strategy", "reject", "reject", "interrupt", "rollback", "enqueue"),

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -31,6 +32,9 @@ func (s *Server) batchRuns(c echo.Context) error {
 	}
 	if len(bodies) == 0 {
 		return &validationError{[]issue{{Code: "too_small", Message: "Array must contain at least 1 element(s)", Path: []any{}}}}
+	}
+	if most := s.limits.Page; len(bodies) > most {
+		return &validationError{[]issue{{Code: "too_big", Message: fmt.Sprintf("Array must contain at most %d element(s)", most), Path: []any{}}}}
 	}
 	requests := make([]thread.StartRun, len(bodies))
 	var issues []issue

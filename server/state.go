@@ -161,7 +161,7 @@ func (s *Server) postHistory(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := thread.HistoryQuery{Limit: f.integer("limit", 10, 0, s.limits.Page), Metadata: f.keyed("metadata"), Before: before(f)}
+	q := thread.HistoryQuery{Limit: f.integer("limit", 10, 0, s.limits.Page), Metadata: f.conditions("metadata"), Before: before(f)}
 	q.CheckpointID, q.CheckpointNS = checkpoint(f, "checkpoint")
 	selected := f.strings("select")
 	if err := f.err(); err != nil {

@@ -23,7 +23,7 @@ func (s *Server) createThread(c echo.Context) error {
 		return err
 	}
 	create := thread.CreateThread{
-		ID: f.uuid("thread_id"), Metadata: f.keyed("metadata"),
+		ID: f.uuid("thread_id"), Metadata: f.metadata(),
 		DoNothing:  f.enum("if_exists", "raise", "raise", "do_nothing") == "do_nothing",
 		Supersteps: supersteps(f),
 	}
@@ -165,7 +165,7 @@ func (s *Server) patchThread(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	patch := thread.ThreadPatch{Metadata: f.keyed("metadata")}
+	patch := thread.ThreadPatch{Metadata: f.metadata()}
 	minutes, strategy := ttl(f)
 	if err := f.err(); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *Server) patchState(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	metadata := f.keyed("metadata")
+	metadata := f.metadata()
 	if err := f.err(); err != nil {
 		return err
 	}

@@ -20,13 +20,7 @@ func (s *Server) searchThreads(c echo.Context) error {
 		return err
 	}
 	q, values := threadQuery(f)
-	q.IDs = f.strings("ids")
-	for i, id := range q.IDs {
-		if !isUUID(id) {
-			f.fault("ids", "Invalid uuid", i)
-		}
-		q.IDs[i] = strings.ToLower(id)
-	}
+	q.IDs = f.ids("ids")
 	q.Limit, q.Offset = s.page(f)
 	q.SortBy = f.enum("sort_by", "created_at", "thread_id", "status", "created_at", "updated_at", "state_updated_at")
 	q.SortAsc = f.enum("sort_order", "desc", "asc", "desc") == "asc"
@@ -96,7 +90,7 @@ func (s *Server) countThreads(c echo.Context) error {
 // threadQuery reads what search and count have in common.
 func threadQuery(f *fields) (thread.ThreadQuery, thread.Metadata) {
 	status := f.enum("status", "", "idle", "busy", "interrupted", "error")
-	return thread.ThreadQuery{Metadata: f.keyed("metadata"), Status: thread.Status(status)}, f.keyed("values")
+	return thread.ThreadQuery{Metadata: f.conditions("metadata"), Status: thread.Status(status)}, f.conditions("values")
 }
 
 // pruneThreads is POST /threads/prune.
@@ -106,14 +100,8 @@ func (s *Server) pruneThreads(c echo.Context) error {
 		return err
 	}
 	f.require("thread_ids")
-	ids := f.strings("thread_ids")
+	ids := f.ids("thread_ids")
 	strategy := f.enum("strategy", "delete", "delete", "keep_latest")
-	for i, id := range ids {
-		if !isUUID(id) {
-			f.fault("thread_ids", "Invalid uuid", i)
-		}
-		ids[i] = strings.ToLower(id)
-	}
 	if err := f.err(); err != nil {
 		return err
 	}
