@@ -218,7 +218,7 @@ func TestAgentsFollowTheirFile(t *testing.T) {
 func TestAChangedReviewPolicyIsAudited(t *testing.T) {
 	t.Parallel()
 	agents := func(word, rule string) string {
-		return speaker("a", word) + "    tools: [now]\n    review:\n      now: " + rule + "\n"
+		return fmt.Sprintf("models:\n  m: {script: [{turns: [{say: %q}]}]}\nagents:\n  a:\n    model: m\n    tools: [now]\n    review:\n      now: %s\n", word, rule)
 	}
 	s := serveFile(t, agents("one", "{decisions: [approve, reject]}"))
 	changes := func() (list []any) {

@@ -138,6 +138,26 @@ func TestRefusedDecisionsAreAudited(t *testing.T) {
 	})
 }
 
+// Whoever answers second without naming the question learns who was faster, and what they said (D-32).
+func TestThePlainAnswerThatCameSecondLearnsOfTheFirst(t *testing.T) {
+	t.Parallel()
+	k := serveKeyed(t, server.Options{})
+	starter, bob, carl := k.holder("acme", "ada", "operator"), k.holder("acme", "bob", "owner"), k.holder("acme", "carl", "owner")
+	thread, interrupt := asks(starter, "ask")
+	bob.post("/threads/"+thread+"/runs/wait", `{"assistant_id":"ask","command":{"resume":{"approved":true}}}`).ok()
+	for _, path := range []string{"/runs", "/runs/wait", "/runs/stream"} {
+		late := carl.post("/threads/"+thread+path, `{"assistant_id":"ask","command":{"resume":"no"}}`).is(http.StatusConflict).json()
+		require.Equal(t, "nothing_pending", late["error"])
+		require.Equal(t, "bob", late["by"])
+		require.Equal(t, map[string]any{"approved": true}, late["decision"])
+		require.Equal(t, interrupt, late["interrupt_id"])
+		require.NotEmpty(t, late["at"])
+	}
+	never := carl.thread()
+	carl.post("/threads/"+never+"/runs/wait", `{"assistant_id":"echo","input":{}}`).ok()
+	require.NotContains(t, carl.post("/threads/"+never+"/runs", `{"assistant_id":"echo","command":{"resume":"no"}}`).is(http.StatusConflict).json(), "by", "nothing was asked")
+}
+
 func TestSelfApprovalCanBeAllowed(t *testing.T) {
 	t.Parallel()
 	k := serveKeyed(t, server.Options{Identity: server.Identity{SelfApproval: true}})

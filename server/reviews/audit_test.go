@@ -131,7 +131,7 @@ func TestTheAuditLogIsSearched(t *testing.T) {
 				c.get(path).code(http.StatusForbidden, "MISSING_ROLE")
 			}
 		}
-	})
+	}, withoutPolicies)
 }
 
 // verified checks an export as somebody without this program would, by docs/reviews.md alone.
@@ -218,7 +218,7 @@ func TestExports(t *testing.T) {
 		require.Empty(t, owner.get("/audit/export?principal=nobody").is(http.StatusOK).body)
 		require.Len(t, strings.Split(strings.TrimSpace(owner.get("/audit/export?format=csv&principal=nobody").is(http.StatusOK).body), "\n"), 1)
 		owner.get("/audit/export?format=xml").field(http.StatusBadRequest, "format")
-	})
+	}, withoutPolicies)
 }
 
 // The program of docs/reviews.md verifies an export, and finds what was changed in one.
@@ -233,7 +233,7 @@ func TestTheDocumentedVerifier(t *testing.T) {
 	_, program, found := strings.Cut(string(doc), "```python\n")
 	require.True(t, found)
 	program, _, _ = strings.Cut(program, "```")
-	w := single(t)
+	w := single(t, withoutPolicies)
 	op, owner, ann, _ := w.staff()
 	threadID, id := op.question("refund", "Ünïcode \u2028 <&>")
 	ann.post("/reviews/"+id+"/decide", `{"decision":"approve","notes":"ü"}`).ok()

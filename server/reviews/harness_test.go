@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/server"
 	"github.com/parley-dev/parley/server/auth"
 	"github.com/parley-dev/parley/server/auth/keys"
@@ -77,6 +79,14 @@ func single(t *testing.T, change ...func(*server.Options)) *world {
 	w := empty(t)
 	w.start(server.Options{Ephemeral: true}, change)
 	return w
+}
+
+// withoutPolicies serves agents without review policies only, so that the audit log begins empty.
+func withoutPolicies(o *server.Options) {
+	o.Agents = slices.DeleteFunc(o.Agents, func(a agent.Agent) bool {
+		g, err := a.Graph(context.Background(), agent.Config{})
+		return err == nil && len(g.ReviewRules()) > 0
+	})
 }
 
 func empty(t *testing.T) *world {

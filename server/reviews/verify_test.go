@@ -96,7 +96,7 @@ func TestVerificationFindsTheFirstBadEntry(t *testing.T) {
 			t.Parallel()
 			store := bentStore(t)
 			w := empty(t)
-			w.start(server.Options{Store: store}, nil)
+			w.start(server.Options{Store: store}, []func(*server.Options){withoutPolicies})
 			op, owner := w.person("op", auth.RoleOperator), w.person("owner", auth.RoleOwner)
 			_, id := op.question("refund", "Refund")
 			op.question("plain", "?")
