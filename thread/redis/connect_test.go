@@ -155,6 +155,10 @@ func TestUserBoundToAPrefix(t *testing.T) {
 	tryOut(t, s)
 	_, _, err = s.SearchThreads(t.Context(), thread.ThreadQuery{SortBy: "updated_at"})
 	require.NoError(t, err)
+	for _, ttl := range []time.Duration{time.Minute, 0} {
+		_, err = s.Look(t.Context(), "x", "ann", time.Now(), ttl, 1)
+		require.NoError(t, err)
+	}
 	_, err = s.ExpireLogs(t.Context(), time.Now(), 10)
 	require.NoError(t, err)
 	require.NoError(t, s.SweepAll(t.Context()))
