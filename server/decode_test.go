@@ -241,6 +241,7 @@ func TestClientsCannotNameTheUser(t *testing.T) {
 	t.Parallel()
 	got := withoutUser(json.RawMessage(`{"configurable":{"langgraph_auth_user":{"identity":"root"},"langgraph_auth_user_id":"root","k":1},"tags":[]}`))
 	require.JSONEq(t, `{"configurable":{"k":1},"tags":[]}`, string(got))
+	require.JSONEq(t, `{"configurable":{"k":1}}`, string(withoutUser(json.RawMessage(`{"configurable":{"langgraph\u005fauth_user":{},"\u006canggraph_auth_permissions":[],"k":1}}`))))
 	require.Nil(t, withoutUser(nil))
 }
 

@@ -178,9 +178,6 @@ func configurableHeaders(h map[string][]string, prefixes []string) map[string]st
 
 // withoutUser takes out of a client's config what only the server may say: who the user is.
 func withoutUser(config json.RawMessage) json.RawMessage {
-	if !strings.Contains(string(config), "langgraph_auth_") {
-		return config
-	}
 	f, ok := newFields(config)
 	if !ok {
 		return config
@@ -189,10 +186,14 @@ func withoutUser(config json.RawMessage) json.RawMessage {
 	if !ok {
 		return config
 	}
-	for k := range inner.values {
+	known := len(inner.values)
+	for k := range inner.values { // decoded: its text may be escaped
 		if strings.HasPrefix(k, "langgraph_auth_") {
 			delete(inner.values, k)
 		}
+	}
+	if len(inner.values) == known {
+		return config
 	}
 	f.values["configurable"] = encode(inner.values)
 	return encode(f.values)

@@ -54,6 +54,9 @@ func mergeEffective(a Assistant, threadConfig json.RawMessage, threadMetadata Me
 	if err != nil {
 		return effective{}, err
 	}
+	for _, c := range []config{assistant, thread, request} {
+		c.withoutUser()
+	}
 	// What addresses a checkpoint belongs to one run, not to the configuration.
 	for _, k := range []string{"checkpoint_id", "checkpoint_ns", "checkpoint_map"} {
 		delete(request.configurable, k)
@@ -99,6 +102,15 @@ func parseConfig(field string, raw json.RawMessage) (config, error) {
 	}
 	delete(c.top, "configurable")
 	return c, nil
+}
+
+// authPrefix begins the keys of configurable that only the server sets.
+const authPrefix = "langgraph_auth_"
+
+// withoutUser takes out who the user is: configurations are the clients', whether they come with a run, an assistant or
+// a cron, and an agent believes these keys.
+func (c config) withoutUser() {
+	maps.DeleteFunc(c.configurable, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, authPrefix) })
 }
 
 func (c config) json() json.RawMessage {
