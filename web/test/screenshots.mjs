@@ -14,6 +14,8 @@ const looks = {
 };
 
 const server = await start(["--ephemeral"]);
+// Another one, to which people sign in with a provider; nobody goes there.
+const known = await start(["--ephemeral", "--auth-issuer", "https://login.example", "--oidc-client-id", "parley", "--oidc-name", "Example ID"]);
 const project = "/api/v1/projects/default";
 
 async function call(path, body, key) {
@@ -82,8 +84,11 @@ for (const [look, options] of Object.entries(looks)) {
     const { data } = await cdp.send("Page.captureScreenshot", { format: process.env.FORMAT ?? "webp", ...(process.env.FORMAT ? {} : { quality: 80 }) });
     await writeFile(`${folder}/${name}-${look}.${process.env.FORMAT ?? "webp"}`, data, "base64");
   };
-  await tab.goto(server.url);
   const secret = tab.getByLabel(/API key or token|API 密钥/);
+  await tab.goto(known.url);
+  await secret.waitFor();
+  await shoot("sign-in-provider");
+  await tab.goto(server.url);
   await secret.waitFor();
   await shoot("sign-in");
   await secret.fill(ada);
@@ -103,4 +108,4 @@ for (const [look, options] of Object.entries(looks)) {
   await context.close();
 }
 await browser.close();
-await server.stop();
+await Promise.all([server.stop(), known.stop()]);
