@@ -1,7 +1,6 @@
 // How long frames wait: the gaps between them as the page sees them, and, which doesn't depend on what else
-// the machine does, the CPU time for which the page's main thread is busy at a time. And what the first
-// page weighs. Run by hand, best on a quiet machine: PARLEY_BIN=bin/parley node web/test/frames.mjs
-import { gzipSync } from "node:zlib";
+// the machine does, the CPU time for which the page's main thread is busy at a time. Run by hand, best on a
+// quiet machine: PARLEY_BIN=bin/parley node web/test/frames.mjs
 import { flags, executable } from "../../server/hooktest/test/chromium.mjs";
 import { start } from "../../server/hooktest/test/server.mjs";
 import { chromium } from "./playwright.mjs";
@@ -47,25 +46,6 @@ async function measure(what, work) {
   console.log(`  tasks (CPU): ${tasks.length}, ${sum} ms in all, longest ${tasks[0]?.toFixed(1)} ms, over 16.7 ms: ${over(16.7)}, over 50 ms: ${over(50)}`);
 }
 
-/** Reports what the first page needs until one can write, and what it fetches ahead then, compressed as a proxy does. */
-async function weigh() {
-  const loaded = [];
-  const collect = (response) => loaded.push(response);
-  tab.on("response", collect);
-  await tab.goto(`${server.url}/`);
-  await composer.waitFor();
-  const needed = loaded.length;
-  await tab.getByRole("button", { name: "Account" }).waitFor();
-  await tab.waitForLoadState("load");
-  tab.off("response", collect);
-  const sum = async (responses) => {
-    const files = responses.filter((response) => /^\/$|^\/app\//.test(new URL(response.url()).pathname));
-    const sizes = await Promise.all(files.map(async (response) => gzipSync(await response.body(), { level: 9 }).length));
-    return `${(sizes.reduce((all, size) => all + size, 0) / 1000).toFixed(1)} KB in ${files.length} files`;
-  };
-  console.log(`first page: ${await sum(loaded.slice(0, needed))} until one can write, then ${await sum(loaded.slice(needed))} ahead of their use`);
-}
-
 async function answerOf(tokens) {
   await composer.fill(`tokens=${tokens} delay_us=1000`);
   await composer.press("Enter");
@@ -86,7 +66,6 @@ async function longThread() {
   return id;
 }
 
-await weigh();
 await tab.goto(`${server.url}/app/chat?agent=echo_stream`);
 await composer.waitFor();
 await measure("10,000 tokens", () => answerOf(10_000));

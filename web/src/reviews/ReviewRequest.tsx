@@ -58,7 +58,7 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
         {review.role ? <span>{w.escalated(review.role)}</span> : null}
       </p>
       {open ? <Presence id={id} /> : null}
-      {open ? <Claim review={review} /> : null}
+      {open ? <Claim review={review} /> : <Outcome review={review} question={question} />}
       {review.message ? <section><h3>{w.message}</h3><blockquote className={css.quote} tabIndex={0}>{review.message}</blockquote></section> : null}
       {review.input && typeof review.input === "object" ? <details className={css.more}><summary>{w.input}</summary><Json value={review.input} label={w.input} /></details> : null}
       {review.suspend_reason ? <section><h3>{w.reason}</h3><p className={css.reason}>{review.suspend_reason}</p></section> : null}
@@ -66,7 +66,6 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
       {open && review.may_decide ? <DecisionForm key={review.generation} review={review} question={question} onFaster={(by, decision) => setFaster({ by, decision })} /> : <Subject question={question} />}
       {open && !review.may_decide ? <Notice kind="wait">{w.mayNot}{review.refusal ? `: ${review.refusal}` : ""}</Notice> : null}
       {faster ? <Notice kind="wait" alert>{w.faster(faster.by ?? words.reviews.unnamed, verdictLine(faster.decision, callNames(question), words))}</Notice> : null}
-      {open ? null : <Outcome review={review} question={question} />}
       <Comments review={review} />
       {beside ? facts : null}
       <p className={css.digest}>{w.digest}: <code>{review.digest}</code></p>

@@ -1,1 +1,0 @@
-export{u as SubagentDiscoveryHandle}from"./ChatPage-kd9qkEp9.js";
