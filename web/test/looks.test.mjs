@@ -48,6 +48,19 @@ for (const [look, options] of Object.entries({ light: {}, dark: { dark: true }, 
   });
 }
 
+test("nothing is cut off at the side of a tablet, however long a word is", async (t) => {
+  const mine = word();
+  const thread = await ask("human_in_the_loop", `Delete record ${mine}${"x".repeat(150)} and transfer 250 EUR to ${mine}`);
+  const review = await reviewOf(thread);
+  const tab = await newTab(t, { viewport: { width: 768, height: 900 } });
+  for (const path of [`/reviews?q=${mine}`, `/reviews/${review.review_id}`, "/app/executions", `/app/audit?review_id=${review.review_id}`, `/app/chat/${thread}`]) {
+    await tab.goto(server + path);
+    await tab.getByText(mine).or(tab.getByText("Review requested")).first().waitFor();
+    const wide = await tab.evaluate(() => [...document.querySelectorAll("main, main *")].filter((e) => e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(e).overflowX)).map((e) => e.className));
+    assert.deepEqual(wide, [], path);
+  }
+});
+
 test("on a phone everything is in reach, in Chinese and in the dark", async (t) => {
   const tab = await newTab(t, { phone: true, dark: true, locale: "zh-CN" });
   await tab.goto(`${server}/app/chat?agent=approval`);

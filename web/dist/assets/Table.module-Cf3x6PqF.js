@@ -1,1 +1,0 @@
-var e={table:`_table_123v4_1`,grow:`_grow_123v4_7`,right:`_right_123v4_8`,tight:`_tight_123v4_9`,link:`_link_123v4_11`,number:`_number_123v4_21`};export{e as t};
