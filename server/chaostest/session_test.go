@@ -21,6 +21,7 @@ type session struct {
 	runs    []started // runs that were accepted
 	asked   map[string]asked
 	answers []answered
+	unheard []string // updates of answers of which nobody said what became of them
 	readers []*reader
 	joined  map[string]bool
 	rec     *record // what is stored in the end
@@ -291,8 +292,11 @@ func (s *session) respond(ctx context.Context, i, n int, ids []string, unknown b
 		defer func() { <-again }()
 	}
 	c, reply := s.w.insist(ctx, q, replica)
-	if got.run = accepted(c, reply); got.run != "" {
+	switch got.run = accepted(c, reply); {
+	case got.run != "":
 		s.note(func() { s.answers = append(s.answers, got) })
 		s.join(got.run)
+	case c.Status == 0 || c.Status == http.StatusServiceUnavailable: // all runs have ended meanwhile
+		s.note(func() { s.unheard = append(s.unheard, got.note) })
 	}
 }
