@@ -28,7 +28,8 @@ export async function newTab(t, { dark = false, phone = false, ...options } = {}
   await tab.addInitScript(() => addEventListener("error", ({ error }) => error?.cause && console.error(`caused by ${error.cause.stack ?? error.cause}`)));
   // Requests that fail are a part of some tests; the policy of the page never is.
   tab.on("console", (message) => {
-    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) wrong.push(message.text());
+    if (message.type() !== "error" || message.text().startsWith("Failed to load resource")) return;
+    wrong.push(`${message.text()} (${message.args().join(" ")}) at ${message.location().url}:${message.location().lineNumber}`);
   });
   t.after(async () => {
     await context.close();

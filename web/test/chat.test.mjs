@@ -4,6 +4,9 @@ import { test } from "node:test";
 import { ownServer } from "./durable.mjs";
 import { accessible, button, chat, composer, messages, newTab, putItem, question, sameWindow, say, server, word } from "./app.mjs";
 
+/** Lets the agent builder go on in the conversation that is shown. */
+const openGate = (tab) => putItem(["gates"], new URL(tab.url()).pathname.split("/").at(-1), { open: true });
+
 test("a message is answered in Markdown, and the conversation is in the list and at its address", async (t) => {
   const tab = await chat(t, "echo");
   await say(tab, "This is **important** and so is `this`");
@@ -77,7 +80,7 @@ test("a tool call shows what it was asked, how far it is and what came of it, al
   const build = messages(tab).getByRole("button", { name: /^build/ });
   await build.filter({ hasText: "Running" }).waitFor();
   await messages(tab).getByText("compiled 2 of 2").waitFor();
-  await putItem(["gates"], new URL(tab.url()).pathname.split("/").at(-1), { open: true });
+  await openGate(tab);
   await messages(tab).getByText("Built, but not published.").waitFor();
   await build.filter({ hasText: "Done" }).click();
   await messages(tab).getByText("linux").first().waitFor();
@@ -153,26 +156,31 @@ test("an answer is asked for again", async (t) => {
 });
 
 test("a message waits its turn while the agent works, and a run can be stopped", async (t) => {
-  const tab = await chat(t, "echo");
-  await say(tab, "word ".repeat(400));
+  const tab = await chat(t, "builder"); // it waits for the gate, which stays shut
+  await say(tab, "Build it");
   await button(tab, "Stop").waitFor();
   await say(tab, "and then this");
   await tab.getByRole("region", { name: "Waiting to be sent" }).getByText("and then this").waitFor();
+  await button(tab.getByRole("region", { name: "Waiting to be sent" }), "Remove from the queue").click();
   await button(tab, "Stop").click();
   await button(tab, "Stop").waitFor({ state: "detached" });
+  await button(tab, "Send").waitFor();
 });
 
 test("what waits is sent when the agent is done, unless it is taken back", async (t) => {
-  const tab = await chat(t, "echo");
-  await say(tab, "word ".repeat(60));
+  const tab = await chat(t, "builder");
+  await say(tab, "Build it");
   await button(tab, "Stop").waitFor();
   await say(tab, "never mind this");
   await say(tab, "but do this");
   const queue = tab.getByRole("region", { name: "Waiting to be sent" });
   await button(queue.getByRole("listitem").filter({ hasText: "never mind this" }), "Remove from the queue").click();
-  await messages(tab).getByText("but do this").nth(1).waitFor();
+  await queue.getByText("never mind this").waitFor({ state: "detached" });
+  await tab.waitForURL(/\/chat\/[0-9a-f-]{36}$/);
+  await openGate(tab);
+  await messages(tab).getByText("Built, but not published.").nth(1).waitFor();
   await queue.waitFor({ state: "detached" });
-  assert.equal(await messages(tab).getByText("never mind this").count(), 0);
+  assert.deepEqual(await messages(tab).getByRole("article", { name: "You" }).getByRole("paragraph").allInnerTexts(), ["Build it", "but do this"]);
 });
 
 test("the state and its checkpoints can be looked at, and shown as they were", async (t) => {
@@ -215,11 +223,11 @@ test("the agent runs again from an earlier checkpoint, and the state can be writ
 });
 
 test("a message tells whether it is on its way, and that it has arrived", async (t) => {
-  const tab = await chat(t, "echo");
+  const tab = await chat(t, "builder");
   let go;
   const held = new Promise((resolve) => (go = resolve));
   await tab.route("**/commands", async (route) => (await held, route.continue()));
-  await say(tab, "word ".repeat(400));
+  await say(tab, "Build it");
   await messages(tab).getByText("Sending…").waitFor();
   go();
   await messages(tab).getByText("Sent", { exact: true }).waitFor();
