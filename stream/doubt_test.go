@@ -244,3 +244,23 @@ func TestAnEndThatIsNotKnownEndsNoStream(t *testing.T) {
 		})
 	}
 }
+
+// Between runs a thread's stream asks a deposed server again, too.
+func TestAThreadStreamFindsTheNextRunOnceItsServerKnowsOfIt(t *testing.T) {
+	t.Parallel()
+	s, hub := newTwoServers(t)
+	first := newWorker(s.memory, hub, newRun("first", "custom"))
+	first.start()
+	first.finish()
+	c := connect(t, server(t, hub, s.memory, nil).URL+"/thread", "-1")
+	require.Equal(t, []string{"metadata"}, names(c.events(1)))
+	depose(s)
+	asked := s.asked.Load()
+	second := first.nextRun("second", "custom")
+	second.start()
+	second.custom("1")
+	second.finish()
+	require.Eventually(t, func() bool { return s.asked.Load() > asked+4 }, 30*time.Second, time.Millisecond)
+	s.old.Store(false)
+	require.Equal(t, []string{"metadata", "custom"}, names(c.events(2)))
+}
