@@ -20,15 +20,17 @@ export function useSessionKeeper(): void {
   const queries = useQueryClient();
   const { data: session, dataUpdatedAt } = useSession();
   useEffect(() => {
-    const look = async () => {
+    const look = async (refused: boolean) => {
       const known = queries.getQueryData<Session | null>(key) ?? null;
       const now = known?.renewable ? await renew(known, read) : await read();
       if (known && !now) queries.setQueryData(endedKey, true);
       queries.setQueryData(key, now);
+      // What was refused meanwhile is asked for again.
+      if (refused && now) await queries.invalidateQueries({ predicate: ({ queryKey, state }) => queryKey[0] !== key[0] && state.status === "error" });
     };
-    const lookNow = () => void look().catch(() => {}); // out of reach: what is shown says so
-    const stop = onSignedOut(lookNow);
-    const timer = session?.expires_at ? setTimeout(lookNow, due(session)) : undefined;
+    const lookNow = (refused: boolean) => void look(refused).catch(() => {}); // out of reach: what is shown says so
+    const stop = onSignedOut(() => lookNow(true));
+    const timer = session?.expires_at ? setTimeout(lookNow, due(session), false) : undefined;
     return () => {
       stop();
       clearTimeout(timer);
