@@ -24,7 +24,7 @@ export async function newTab(t, { dark = false, phone = false, ...options } = {}
   context.setDefaultTimeout(PATIENCE);
   const tab = await context.newPage();
   const wrong = [];
-  tab.on("pageerror", (error) => wrong.push(error.stack));
+  tab.on("pageerror", (error) => wrong.push(`${error.name}: ${error.message}\n${error.stack}`)); // a DOMException has no stack
   await tab.addInitScript(() => addEventListener("error", ({ error }) => error?.cause && console.error(`caused by ${error.cause.stack ?? error.cause}`)));
   // Requests that fail are a part of some tests; the policy of the page never is.
   tab.on("console", (message) => {

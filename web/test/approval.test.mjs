@@ -191,8 +191,13 @@ test("a decision by the agent's own names, with a note, before a deadline", asyn
 
 test("a question of the agent's own is answered by a form of its schema", async (t) => {
   const tab = await chat(t, "survey");
+  let go;
+  const held = new Promise((resolve) => (go = resolve));
+  await tab.route("**/state?subgraphs=true", async (route) => (await held, route.continue()));
   await say(tab, "Ask me");
   const card = question(tab, "The agent asks");
+  await card.getByRole("textbox", { name: "Answer" }).waitFor(); // as long as the schema isn't there
+  go();
   await card.getByLabel("stars").fill("many");
   await button(card, "Send the answer").click();
   await card.getByText("This has to be a whole number.").waitFor();

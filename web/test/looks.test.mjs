@@ -55,7 +55,7 @@ test("nothing is cut off at the side of a tablet, however long a word is", async
   const tab = await newTab(t, { viewport: { width: 768, height: 900 } });
   for (const path of [`/reviews?q=${mine}`, `/reviews/${review.review_id}`, "/app/executions", `/app/audit?review_id=${review.review_id}`, `/app/chat/${thread}`]) {
     await tab.goto(server + path);
-    await tab.getByText(mine).or(tab.getByText("Review requested")).first().waitFor();
+    await tab.getByRole("main").getByText(mine).or(tab.getByRole("row", { name: /Review requested/ })).filter({ visible: true }).first().waitFor();
     const wide = await tab.evaluate(() => [...document.querySelectorAll("main, main :not(pre)")].filter((e) => e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(e).overflowX)).map((e) => e.className));
     assert.deepEqual(wide, [], path);
   }

@@ -48,7 +48,8 @@ export function QuestionCard({ value, schema, path, since, expires, barred, deli
       {question.kind === "form" ? <FormCard question={question} {...answer} /> : null}
       {question.kind === "review" ? <ReviewCard question={question} {...answer} /> : null}
       {question.kind === "outcome" ? <OutcomeCard question={question} {...answer} /> : null}
-      {question.kind === "plain" ? <Suspense><PlainCard question={question} schema={schema} {...answer} /></Suspense> : null}
+      {/* The schema may come behind the question: then the form begins with its values. */}
+      {question.kind === "plain" ? <Suspense><PlainCard key={schema ? "form" : "text"} question={question} schema={schema} {...answer} /></Suspense> : null}
     </section>
   );
 }
