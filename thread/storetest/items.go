@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -83,6 +84,20 @@ var itemCases = []testCase{
 		_, err = e.ExpireLogs(e.ctx, now().Add(-time.Hour), 10)
 		require.NoError(e, err)
 		require.Empty(e, e.itemKeys(thread.ItemQuery{Prefix: []string{"n", "unread"}}))
+	}},
+	{"items of a workspace are found among its own only", func(e *env) {
+		scopes := [][2]string{{"p", ""}, {"p", "w"}, {"p", "v"}, {"q", "w"}, {"", "w"}}
+		for i, s := range scopes {
+			e.put(thread.ScopedNamespace(s[0], s[1], []string{"n"}), fmt.Sprint(i), "{}")
+		}
+		for i, s := range scopes {
+			own := thread.ScopedNamespace(s[0], s[1], nil)
+			require.Equal(e, []string{fmt.Sprint(i)}, e.itemKeys(thread.ItemQuery{Prefix: own}))
+			names, err := e.ItemNamespaces(e.ctx, thread.NamespaceQuery{Prefix: own})
+			require.NoError(e, err)
+			require.Equal(e, [][]string{thread.ScopedNamespace(s[0], s[1], []string{"n"})}, names)
+		}
+		require.Empty(e, e.itemKeys(thread.ItemQuery{Auth: thread.UnscopedItems()}))
 	}},
 	{"a TTL is set and taken away by the last write", func(e *env) {
 		ttl := func() time.Duration {

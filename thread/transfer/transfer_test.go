@@ -75,7 +75,8 @@ func (w *world) fill() (made ids) {
 	_, err = w.svc.CreateCron(ctx, thread.Cron{AssistantID: "say", Schedule: "0 0 1 1 *", Payload: json.RawMessage(`{"input":{}}`), Enabled: true})
 	require.NoError(err)
 	for i, ttl := range []time.Duration{0, time.Hour, time.Microsecond} {
-		it := agent.Item{Namespace: []string{"a", string(rune('b' + i))}, Key: "<k>", Value: json.RawMessage(`{"v": "<1>"}`)}
+		scoped := thread.ScopedNamespace([]string{"", "p", "p"}[i], []string{"", "", "w"}[i], []string{"a", string(rune('b' + i))})
+		it := agent.Item{Namespace: scoped, Key: "<k>", Value: json.RawMessage(`{"v": "<1>"}`)}
 		require.NoError(w.store.PutItem(ctx, it, ttl))
 	}
 
