@@ -30,6 +30,9 @@ func TestLibrarysClientReadsTheFeed(t *testing.T) {
 		return nil
 	}
 	err := c.SubscribeWithContext(ctx, "of the client's choice", func(e *sse.Event) {
+		if ctx.Err() != nil {
+			return // at the end it makes an event of the heartbeat that it had begun to read
+		}
 		require.Equal(t, `{"version":`+string(e.ID)+`}`, string(e.Data))
 		require.Empty(t, e.Event)
 		require.Empty(t, e.Retry)
