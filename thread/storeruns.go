@@ -54,7 +54,8 @@ type Runs interface {
 	// until it ends or another action takes its place, which can be any while it is such a one.
 	RequestCancel(ctx context.Context, threadID, runID, action string, at time.Time) (run Run, told []Entry, err error)
 	// Rollback removes a leased run instead of ending it, its log and checkpoints, and recomputes head and
-	// status of the thread. Questions that it answered wait again; numbers that it used are not given again.
+	// status of the thread. Questions that it answered wait again, with the task records that they had, and those
+	// that it was the first to ask are superseded; numbers that it used are not given again.
 	// The last entries, its end, take the place of its log.
 	Rollback(ctx context.Context, l Lease, last []Entry) (told []Entry, err error)
 	// EditState stores checkpoints made by a state update; ErrBusy while a run is inflight, ErrConflict when

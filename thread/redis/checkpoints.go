@@ -229,7 +229,7 @@ func (s *Store) fields(ctx context.Context, threadID string, key int, names []st
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redis: %s of thread %s: %w", threadKeyNames[key], threadID, err)
+		return nil, unavailable(fmt.Errorf("redis: %s of thread %s: %w", threadKeyNames[key], threadID, err))
 	}
 	if !exists.Val() {
 		return nil, noThread(threadID)

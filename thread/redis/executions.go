@@ -47,7 +47,7 @@ func (s *Store) ListExecutions(ctx context.Context, q thread.ExecutionQuery) (li
 			return nil, noRun(q.Before)
 		}
 		if err != nil {
-			return nil, err
+			return nil, unavailable(err)
 		}
 		high = "(" + place
 	}
@@ -89,7 +89,7 @@ func (s *Store) merged(ctx context.Context, key func(int) string, low, high stri
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	var list []string
 	for _, cmd := range cmds {
@@ -109,7 +109,7 @@ func (s *Store) findRuns(ctx context.Context, ids []string) (list []thread.Run, 
 		return nil
 	})
 	if err != nil && !errors.Is(err, rds.Nil) {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	var calls []*call
 	var threads []string
@@ -117,7 +117,7 @@ func (s *Store) findRuns(ctx context.Context, ids []string) (list []thread.Run, 
 		switch owner, err := owners[i].Result(); {
 		case errors.Is(err, rds.Nil):
 		case err != nil:
-			return nil, err
+			return nil, unavailable(err)
 		default:
 			calls = append(calls, &call{script: "run", keys: s.keys.thread(owner), args: []any{"id", id}})
 			threads = append(threads, owner)

@@ -56,7 +56,7 @@ func (s *Store) deliveryOwners(ctx context.Context, ids ...string) (map[string]s
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	owners := map[string]string{}
 	for n, cmd := range cmds {

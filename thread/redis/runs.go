@@ -124,7 +124,7 @@ func (s *Store) ownerOf(ctx context.Context, runID string) (string, error) {
 	if errors.Is(err, rds.Nil) {
 		return "", noRun(runID)
 	}
-	return threadID, err
+	return threadID, unavailable(err)
 }
 
 // disown forgets whose the runs are.

@@ -97,7 +97,7 @@ func (se *search) sizes(ctx context.Context) ([]int, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	sizes := make([]int, len(se.ranges))
 	for i, c := range counts {
@@ -149,7 +149,7 @@ func (se *search) walk(ctx context.Context, r prefix, asc bool, limit int) ([]fo
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	var list []found
 	for n, cmd := range cmds {
@@ -253,7 +253,7 @@ func (se *search) inAll(ctx context.Context, list []found) ([]found, error) {
 				return nil
 			})
 			if err != nil && !errors.Is(err, rds.Nil) {
-				return nil, err
+				return nil, unavailable(err)
 			}
 			for i, cmd := range cmds {
 				switch err := cmd.Err(); {

@@ -21,7 +21,7 @@ func (s *Store) earliest(ctx context.Context, key func(int) string, until time.T
 		return nil
 	})
 	if err != nil {
-		return nil, false, err
+		return nil, false, unavailable(err)
 	}
 	var all []rds.Z
 	for _, cmd := range cmds {

@@ -12,7 +12,7 @@ func (s *Store) Truncate(ctx context.Context, what thread.Truncate) error {
 	for n := range s.keys.shards {
 		ids, err := s.client.HKeys(ctx, s.keys.entries(n)).Result()
 		if err != nil {
-			return err
+			return unavailable(err)
 		}
 		for _, id := range ids {
 			if err := s.truncateThread(ctx, id, what); err != nil && !isNotFound(err) {
@@ -21,7 +21,7 @@ func (s *Store) Truncate(ctx context.Context, what thread.Truncate) error {
 		}
 		if what.Items {
 			if err := s.client.Del(ctx, s.keys.items(n)...).Err(); err != nil {
-				return err
+				return unavailable(err)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func (s *Store) truncateThread(ctx context.Context, id string, what thread.Trunc
 	if what.Runs {
 		var err error
 		if runs, err = s.client.ZRange(ctx, s.keys.thread(id)[orderKey], 0, -1).Result(); err != nil {
-			return err
+			return unavailable(err)
 		}
 	}
 	if _, err := s.change(ctx, id, "truncate", []any{what.Runs, what.Checkpoints}, derived{}); err != nil {
