@@ -1,6 +1,6 @@
 // The project's API keys.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { request } from "../api/request";
+import { changingSession, request } from "../api/request";
 import { adopt, useProject, useSession } from "../session/session";
 
 export interface Key {
@@ -39,12 +39,12 @@ export function useCreateKey() {
   const queries = useQueryClient();
   const anonymous = useSession().data?.kind === "anonymous";
   return useMutation({
-    async mutationFn(key: NewKey) {
+    // With its first key the server begins to ask who is there; whoever made it goes on with it.
+    mutationFn: (key: NewKey) => changingSession(async () => {
       const made = await request<Key>(path(project), { body: key });
-      // With its first key the server begins to ask who is there; whoever made it goes on with it.
-      if (anonymous && made.key) await adopt(made.key);
+      if (anonymous && made.key) await goOnWith(made.key);
       return made;
-    },
+    }),
     onSuccess: () => Promise.all([queries.invalidateQueries({ queryKey: ["session"] }), queries.invalidateQueries({ queryKey: ["keys"] })]),
   });
 }
@@ -56,4 +56,16 @@ export function useRevokeKey() {
     mutationFn: (id: string) => request<Key>(`${path(project)}/${id}`, { method: "DELETE" }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["keys"] }),
   });
+}
+
+/** Signs in with the key that was just made. That it exists is more important than that: whoever made it has to see it. */
+async function goOnWith(key: string): Promise<void> {
+  for (let tries = 0; tries < 5; tries++) {
+    try {
+      await adopt(key);
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 400)); // another replica may not know the key yet
+    }
+  }
 }

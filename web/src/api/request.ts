@@ -66,10 +66,27 @@ function errorText(body: unknown): string | undefined {
 }
 
 const signedOut = new EventTarget();
+let changing = 0;
+let missed = false;
+
+/** Does work that changes whom the page is for: what others are refused meanwhile is told when it is done. */
+export async function changingSession<T>(work: () => Promise<T>): Promise<T> {
+  changing += 1;
+  try {
+    return await work();
+  } finally {
+    changing -= 1;
+    if (changing === 0 && missed) {
+      missed = false;
+      announceSignedOut();
+    }
+  }
+}
 
 /** Tells whoever listens that the server wants to know who is asking. */
 export function announceSignedOut(): void {
-  signedOut.dispatchEvent(new Event("signedout"));
+  if (changing > 0) missed = true;
+  else signedOut.dispatchEvent(new Event("signedout"));
 }
 
 export function onSignedOut(listener: () => void): () => void {

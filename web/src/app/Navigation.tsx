@@ -24,7 +24,7 @@ export function Navigation({ session }: { session: Session }) {
         {session.can.own ? <Item link={pages.audit} icon={<ScrollText size={20} />} text={words.app.audit} /> : null}
         {session.can.own ? <Item link={pages.access} icon={<KeyRound size={20} />} text={words.app.access} /> : null}
       </ul>
-      <OnDemand label={words.app.account} icon={<CircleUser size={22} />} prepare={() => void load()}><AccountMenu session={session} /></OnDemand>
+      <OnDemand label={words.app.account} icon={<CircleUser size={22} />} prepare={load}><AccountMenu session={session} /></OnDemand>
     </nav>
   );
 }

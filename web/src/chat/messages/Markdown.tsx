@@ -6,9 +6,10 @@ const Blocks = lazy(() => load().then((m) => ({ default: m.MarkdownBlocks })));
 
 /** Fetches what shows Markdown before there is any, when the first page has nothing else to do. */
 export function prepareMarkdown(): void {
+  const fetchIt = () => void load().catch(() => {}); // whoever needs it tries again
   // Safari has no idle callbacks.
-  if ("requestIdleCallback" in window) requestIdleCallback(() => void load(), { timeout: 2000 });
-  else setTimeout(() => void load(), 500);
+  if ("requestIdleCallback" in window) requestIdleCallback(fetchIt, { timeout: 2000 });
+  else setTimeout(fetchIt, 500);
 }
 
 /** A text in Markdown. */

@@ -32,7 +32,7 @@ export function ThreadItem({ thread, current, onChosen }: Props) {
           <Ago at={thread.updated_at} />
         </span>
       </Link>
-      <OnDemand label={words.threads.actions(title)} icon={<Ellipsis size={17} />} className={css.more} prepare={() => void load()}>
+      <OnDemand label={words.threads.actions(title)} icon={<Ellipsis size={17} />} className={css.more} prepare={load}>
         <ThreadMenu thread={thread} title={title} current={current} />
       </OnDemand>
     </li>

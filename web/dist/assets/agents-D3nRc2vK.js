@@ -1,1 +1,0 @@
-import{t as e}from"./useQuery-DONj9869.js";import{r as t}from"./request-BlAogEtz.js";var n=()=>t(`/assistants/search`,{body:{limit:200,sort_by:`created_at`,sort_order:`asc`}}),r=()=>e({queryKey:[`agents`],queryFn:n,staleTime:6e4}),i=e=>(e.name||e.graph_id).replaceAll(`_`,` `);export{r as n,i as t};
