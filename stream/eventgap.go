@@ -104,8 +104,11 @@ func (r *eventReader) gapFrames(ctx context.Context, from, to, last int64) ([]fr
 	project.Skip(-1)
 	frames := make([]frame.Frame, 0, len(all))
 	for i, s := range all {
-		seq := max(last-int64(len(all)-1-i), min(from, last), 1)
-		f, ok := project.Synthesize(thread.Entry{Seq: seq, RunID: s.runID, Event: s.event}, s.name, s.state)
+		free := last - int64(len(all)-1-i)
+		e := thread.Entry{Seq: max(free, min(from, last), 1), RunID: s.runID, Event: s.event}
+		// Fewer numbers are lost than events take their place: some share one, but none an id.
+		e.Snapshot = e.Seq > free && (s.event.Kind == agent.CheckpointAnnounced || s.event.Kind == agent.RunStarted)
+		f, ok := project.Synthesize(e, s.name, s.state)
 		if ok {
 			frames = append(frames, f)
 		}

@@ -249,8 +249,8 @@ func (r *eventReader) pass(ctx context.Context, frames []frame.Frame) ([]frame.F
 	for i := range frames {
 		f := frames[i]
 		f.Gap, r.gap = f.Gap || r.gap, false
-		if f.Gap && r.last > 0 && f.Seq > r.last+1 {
-			lost, err := r.gapFrames(ctx, r.last+1, f.Seq-1, f.Seq-1)
+		if from := r.told() + 1; f.Gap && r.last > 0 && f.Seq > from {
+			lost, err := r.gapFrames(ctx, from, f.Seq-1, f.Seq-1)
 			if err != nil {
 				return nil, err
 			}

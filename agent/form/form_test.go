@@ -103,10 +103,6 @@ func TestAskGivesTheValuesWithTheirDefaults(t *testing.T) {
 			`{"approved":true,"values":{"room":"s","budget":1,"late":false},"Values":{"room":"x","budget":1e9}}`,
 			`{"approved":true,"values":{"room":"s","budget":1,"late":false,"note":"","day":""}}`,
 		},
-		"given twice": {
-			`{"approved":true,"values":{"room":"x","budget":1e9,"note":"too long"},"values":{"room":"s","budget":1,"late":false}}`,
-			`{"approved":true,"values":{"room":"s","budget":1,"late":false,"note":"","day":""}}`,
-		},
 		"refused, and approved in another casing": {
 			`{"approved":false,"message":"no","Approved":true}`,
 			`{"approved":false,"message":"no","values":{"room":"","budget":0,"late":true,"note":"","day":""}}`,
