@@ -24,7 +24,7 @@ func TestWhatARequestAsksForIsBounded(t *testing.T) {
 	}
 	long := `{"x":"` + strings.Repeat("x", 256<<10) + `"}`
 	fits := `{"x":"` + strings.Repeat("x", 255<<10) + `"}`
-	id := c.post("/threads", `{"metadata":`+fits+`}`).ok().str("thread_id")
+	id := c.thread()
 	for path, key := range map[string]string{
 		"/threads/search": "metadata", "/threads/count": "values", "/assistants/search": "metadata", "/assistants/count": "metadata",
 		"/runs/crons/search": "metadata", "/threads/" + id + "/history": "metadata", "/store/items/search": "filter",
@@ -40,6 +40,7 @@ func TestWhatARequestAsksForIsBounded(t *testing.T) {
 		c.post(path, `{"assistant_id":"echo","graph_id":"echo","schedule":"0 0 1 1 *","metadata":`+long+`}`).fault("metadata")
 	}
 	c.patch("/threads/"+id, `{"metadata":`+long+`}`).fault("metadata")
+	c.patch("/threads/"+id, `{"metadata":`+fits+`}`).ok()
 	ids := `["` + strings.Repeat(uuid.NewString()+`","`, 10_000) + uuid.NewString() + `"]`
 	c.post("/threads/search", `{"ids":`+ids+`}`).fault("ids")
 	c.post("/threads/prune", `{"thread_ids":`+ids+`}`).fault("thread_ids")
