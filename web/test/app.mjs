@@ -126,8 +126,18 @@ export async function narrow(tab) {
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** Waits until nothing moves or fades any more: halfway there colours are others. What never ends doesn't count. */
+async function still(tab) {
+  await tab.evaluate(async () => {
+    const moving = () =>
+      document.getAnimations().filter((a) => a.playState === "running" && a.effect?.getComputedTiming().endTime !== Infinity);
+    for (let list = moving(); list.length > 0; list = moving()) await Promise.all(list.map((a) => a.finished.catch(() => {})));
+  });
+}
+
 /** Asserts that axe finds no serious fault on the page. */
 export async function accessible(tab) {
+  await still(tab);
   await tab.evaluate(axe);
   const { violations } = await tab.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
   const faults = violations

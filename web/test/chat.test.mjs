@@ -241,8 +241,8 @@ test("a message that could not be sent says so, and is sent again", async (t) =>
   await tab.getByText("Not sent").waitFor();
   await tab.unroute("**/commands");
   await button(tab, "Send again").click();
-  await messages(tab).getByText("are you there").nth(1).waitFor();
   await tab.getByText("Not sent").waitFor({ state: "detached" });
+  await messages(tab).getByText("are you there").nth(1).waitFor(); // the answer
   assert.equal(await messages(tab).getByText("are you there").count(), 2);
 });
 
