@@ -18,6 +18,9 @@ type search struct {
 	exact bool
 }
 
+// mostIndexed is how many digests a search joins: planning the join of a hundred takes SQLite a second.
+const mostIndexed = 8
+
 // SearchThreads implements thread.Threads. Matches are found through the
 // metadata index, newest first; the row's metadata is compared only where the
 // index doesn't say everything.
@@ -43,6 +46,9 @@ func (se *search) find(c *conn, total int) (list []thread.Thread, n int, err err
 	}
 	if err := se.order(c); err != nil {
 		return nil, 0, err
+	}
+	if len(se.indexed) > mostIndexed {
+		se.indexed, se.exact = se.indexed[:mostIndexed], false // the rows are compared with the others
 	}
 	m, err := se.matches()
 	if err != nil {

@@ -98,6 +98,31 @@ var searchCases = []testCase{
 		require.Empty(e, e.found(thread.ThreadQuery{Metadata: with(tag, "n", raw(`"4"`))}))
 		require.Empty(e, e.found(thread.ThreadQuery{Metadata: with(tag, "missing", raw("1"))}))
 	}},
+	{"a hundred keys must all match", func(e *env) {
+		many := thread.Metadata{}
+		for i := range 99 {
+			many[fmt.Sprint("k", i)] = raw("%d", i)
+		}
+		tag, ids := e.tagged(20, func(i int, t *thread.Thread) {
+			for k, v := range many {
+				t.Metadata[k] = v
+			}
+			if i%2 == 1 {
+				t.Metadata[fmt.Sprint("k", 5*i)] = raw(`"other"`)
+			}
+		})
+		var even []string
+		for i := 0; i < len(ids); i += 2 {
+			even = append(even, ids[i])
+		}
+		all := with(many, "tag", tag["tag"])
+		require.Equal(e, reversed(even), e.found(thread.ThreadQuery{Metadata: all}))
+		page, total, err := e.SearchThreads(e.ctx, thread.ThreadQuery{Metadata: all, Limit: 3, Offset: 2})
+		require.NoError(e, err)
+		require.Equal(e, len(even), total)
+		require.Len(e, page, 3)
+		require.Equal(e, reversed(even)[2], page[0].ID)
+	}},
 	{"containment: objects recurse, arrays by index, null never", func(e *env) {
 		tag, ids := e.tagged(1, func(_ int, t *thread.Thread) {
 			t.Metadata["o"] = raw(`{"a":{"b":1,"c":2},"l":[1,{"x":"y","z":0}]}`)
