@@ -40,6 +40,8 @@ for (const [look, options] of Object.entries({ light: {}, dark: { dark: true }, 
       await tab.goto(server + path);
       await tab.getByRole("main").waitFor();
       await tab.getByText("Loading…").first().waitFor({ state: "detached" });
+      // Until the conversation is connected nothing can be decided; a button that becomes one that can is neither for axe.
+      if (name === "a question") await tab.locator("button:enabled", { hasText: "Approve" }).first().waitFor();
       await t.test(name, async () => {
         await accessible(tab);
         if (options.phone) await narrow(tab);
