@@ -13,6 +13,9 @@ import { chromium } from "./playwright.mjs";
 /** The files that are run on replicas, too, if nothing else is asked for. */
 const shared = ["approval", "audit", "executions", "keys", "presence", "reviews"];
 
+/** A test or file that takes longer, in milliseconds, has failed: a hang ends with its name. */
+const longest = 300_000;
+
 const here = new URL(".", import.meta.url).pathname;
 const options = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
@@ -50,7 +53,7 @@ async function attempt(where, names, url) {
   const tries = Number(process.env.WEB_TRIES ?? 2);
   for (let number = 1; list.length > 0 && number <= tries; number++) {
     const failed = new Set();
-    const events = run({ files: list, concurrency: 2, ...(process.env.WEB_ONLY ? { testNamePatterns: [process.env.WEB_ONLY] } : {}) });
+    const events = run({ files: list, concurrency: 2, timeout: longest, ...(process.env.WEB_ONLY ? { testNamePatterns: [process.env.WEB_ONLY] } : {}) });
     events.on("test:fail", ({ name, file, details }) => {
       failed.add(list.find((known) => known === file) ?? list.find((known) => name.includes(known)) ?? file);
       if (details.error?.failureType !== "subtestsFailed") console.log(`failed in try ${number} of ${tries}, ${where}: ${name}`);

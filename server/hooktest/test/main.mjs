@@ -11,6 +11,9 @@ import { flags, executable } from "./chromium.mjs";
 import { agents, start } from "./server.mjs";
 import { serveFiles } from "./files.mjs";
 
+/** A test or file that takes longer, in milliseconds, has failed: a hang ends with its name. */
+const longest = 300_000;
+
 const here = new URL(".", import.meta.url).pathname;
 const chosen = process.argv.slice(2);
 const all = (await readdir(here)).filter((file) => file.endsWith(".test.mjs")).sort();
@@ -61,7 +64,7 @@ async function attemptAll(list) {
   const failed = new Set();
   const names = [];
   const pattern = process.env.HOOKTEST_ONLY;
-  const events = run({ files: list, concurrency: 3, ...(pattern ? { testNamePatterns: [pattern] } : {}) });
+  const events = run({ files: list, concurrency: 3, timeout: longest, ...(pattern ? { testNamePatterns: [pattern] } : {}) });
   events.on("test:fail", ({ name, file, details }) => {
     failed.add(list.find((known) => known === file) ?? list.find((known) => name.includes(known)) ?? file);
     if (details.error?.failureType !== "subtestsFailed") names.push(`${name} (${file?.replace(here, "") ?? "?"})`);

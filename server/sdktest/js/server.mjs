@@ -11,6 +11,15 @@ export const graphDefaults = JSON.stringify({
   simple_runtime: { context: { model: "unknown" } },
 });
 
+const running = new Set();
+
+// A file that hangs fails, and takes its servers with it: the runner would wait for their output.
+setTimeout(() => {
+  console.error("not done within five minutes");
+  for (const child of running) child.kill("SIGKILL");
+  process.exit(1);
+}, 300_000).unref();
+
 export function freePort() {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -29,7 +38,11 @@ export async function start(args, { env = {}, port } = {}) {
     env: { ...process.env, LANGGRAPH_CONFIG: graphDefaults, ...env },
     stdio: ["ignore", "inherit", "inherit"],
   });
-  const exited = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
+  running.add(child);
+  const exited = new Promise((resolve) => child.once("exit", (code, signal) => {
+    running.delete(child);
+    resolve({ code, signal });
+  }));
   const url = `http://localhost:${port}`;
   for (let up = false; !up; ) {
     if (child.exitCode !== null) throw new Error(`parley ended with ${child.exitCode}`);

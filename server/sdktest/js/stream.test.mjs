@@ -1,6 +1,7 @@
 // Cases 24-28, 47, 48, 60 and 61 of spec/rest-api.md 7.2.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Client } from "@langchain/langgraph-sdk";
 import { contents, gather, human, serve } from "./server.mjs";
 
 const { client, url } = await serve(["--agents", "conformance", "--ephemeral"]);
@@ -125,18 +126,25 @@ describe("stream modes", () => {
   });
 
   test("the whole thread can be followed", async () => {
+    // A reader sees what comes after it: the run is started when the reader's answer has begun, not when it was asked for.
+    let joined;
+    const there = new Promise((resolve) => (joined = resolve));
+    const reader = new Client({
+      apiUrl: url, apiKey: null,
+      callerOptions: { fetch: (...args) => fetch(...args).then((answer) => (joined(), answer)) },
+    });
     const t = await client.threads.create();
-    const stop = new AbortController();
     const seen = [];
     const reading = (async () => {
-      for await (const c of client.threads.joinStream(t.thread_id, { signal: stop.signal })) {
+      for await (const c of reader.threads.joinStream(t.thread_id)) {
         seen.push(c);
-        if (c.event === "values" && c.data.messages?.length === 4) stop.abort();
+        if (c.event === "values" && c.data.messages?.length === 4) break;
       }
-    })().catch(() => {});
+    })();
+    await Promise.race([there, reading]);
     await client.runs.wait(t.thread_id, "agent", { input });
     await reading;
-    assert.ok(seen.some((c) => c.event === "values"));
+    assert.equal(seen.at(-1)?.event, "values");
     assert.equal(new Set(seen.map((c) => c.id)).size, seen.length);
   });
 
