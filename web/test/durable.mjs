@@ -4,15 +4,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { start } from "../../server/hooktest/test/server.mjs";
+import { ownDatabase } from "./database.mjs";
 
 const binary = process.env.WEB_SERVER;
-const redis = process.env.WEB_REDIS;
 
 export async function ownServer(t, flags = []) {
   const data = await mkdtemp(join(tmpdir(), "webtest-"));
-  const database = redis && `${redis}/${1 + Math.floor(Math.random() * 511)}`;
+  const redis = await ownDatabase();
   const args = [...(redis ? [] : ["--data", data]), ...flags];
-  const one = (port) => start(args, { port, binary, ...(redis ? { env: { PARLEY_REDIS: database } } : {}) });
+  const one = (port) => start(args, { port, binary, ...(redis ? { env: { PARLEY_REDIS: redis } } : {}) });
   let servers = [await one(), ...(redis ? [await one()] : [])];
   t.after(async () => {
     await Promise.all(servers.map((server) => server.stop()));

@@ -11,7 +11,7 @@ import { start } from "../../server/hooktest/test/server.mjs";
 import { chromium } from "./playwright.mjs";
 
 /** The files that are run on replicas, too, if nothing else is asked for. */
-const shared = ["approval", "audit", "executions", "keys", "presence", "reviews"];
+const shared = ["approval", "audit", "executions", "keys", "presence", "reviews", "signin"];
 
 /** A test or file that takes longer, in milliseconds, has failed: a hang ends with its name. */
 const longest = 300_000;

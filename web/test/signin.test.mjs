@@ -66,11 +66,13 @@ test("a session that ends says so, and one is back where one was; one that can b
     await link(tab).click();
     await signInThere(tab, "ada+viewer");
     await tab.getByRole("heading", { name: "Executions" }).waitFor();
+    const renewal = renewed && tab.waitForResponse((response) => response.url().endsWith("/oidc/renew"));
     await tab.context().clearCookies({ name: /^parley_session/ }); // as at its end
     await tab.getByRole("link", { name: /^Reviews/ }).first().click(); // whatever is asked for next finds out
     if (renewed) {
       await tab.getByRole("heading", { name: "Pending Reviews" }).waitFor();
-      await tab.getByText("There are no pending reviews.").waitFor();
+      await tab.getByText("There are no pending reviews.").waitFor(); // as they were read before, perhaps
+      assert.equal((await renewal).status(), 200);
       assert.ok((await tab.context().cookies(url)).some((cookie) => cookie.name === "parley_session"), "it has a new session");
       // It is renewed before its end, too.
       await tab.clock.install();
