@@ -50,10 +50,13 @@ const (
 )
 
 // thread lists the keys of a thread.
-func (k keys) thread(id string) []string {
+func (k keys) thread(id string) []string { return k.threadFirst(id, len(threadKeyNames)) }
+
+// threadFirst is the first n of a thread's keys, for scripts that touch no other.
+func (k keys) threadFirst(id string, n int) []string {
 	tag := k.prefix + "{" + tagged(id) + "}:"
-	list := make([]string, len(threadKeyNames))
-	for i, name := range threadKeyNames {
+	list := make([]string, n)
+	for i, name := range threadKeyNames[:n] {
 		list[i] = tag + name
 	}
 	return list

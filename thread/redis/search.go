@@ -35,6 +35,11 @@ func (s *Store) SearchThreads(ctx context.Context, q thread.ThreadQuery) (list [
 	if len(q.IDs) > 0 {
 		return se.byID(ctx)
 	}
+	if len(se.ranges) == 1 && se.exact && !q.CountOnly && q.Limit > 0 {
+		if order, ordered := se.order(); ordered {
+			return se.page(ctx, order)
+		}
+	}
 	sizes, err := se.sizes(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -46,10 +51,7 @@ func (s *Store) SearchThreads(ctx context.Context, q thread.ThreadQuery) (list [
 	if se.exact && len(se.ranges) == 1 && se.q.CountOnly {
 		return nil, sizes[0], nil
 	}
-	order, ordered := se.order()
-	if se.exact && ordered && len(se.ranges) == 1 && q.Limit > 0 && q.Limit+q.Offset < sizes[0] {
-		return se.page(ctx, order, sizes[0])
-	}
+	_, ordered := se.order()
 	return se.scan(ctx, ordered)
 }
 
@@ -86,13 +88,10 @@ func (se *search) lookUp(key string, value json.RawMessage) {
 
 // sizes counts the threads of each range.
 func (se *search) sizes(ctx context.Context) ([]int, error) {
-	counts := make([]*rds.IntCmd, 0, len(se.ranges)*se.s.keys.shards)
+	var counts []*rds.IntCmd
 	_, err := se.s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
 		for _, r := range se.ranges {
-			low, high := r.bounds()
-			for n := range se.s.keys.shards {
-				counts = append(counts, p.ZLexCount(ctx, se.s.keys.index(n), low, high))
-			}
+			counts = append(counts, se.count(ctx, p, r)...)
 		}
 		return nil
 	})
@@ -104,6 +103,16 @@ func (se *search) sizes(ctx context.Context) ([]int, error) {
 		sizes[i/se.s.keys.shards] += int(c.Val())
 	}
 	return sizes, nil
+}
+
+// count asks every shard for the number of threads in a range.
+func (se *search) count(ctx context.Context, p rds.Pipeliner, r prefix) []*rds.IntCmd {
+	low, high := r.bounds()
+	counts := make([]*rds.IntCmd, se.s.keys.shards)
+	for n := range counts {
+		counts[n] = p.ZLexCount(ctx, se.s.keys.index(n), low, high)
+	}
+	return counts
 }
 
 // rarestFirst puts the range in front that is gone through.
@@ -134,25 +143,37 @@ type found struct {
 	shard int
 }
 
-// walk reads a range of all shards in its order, at most limit of each (0: all).
-func (se *search) walk(ctx context.Context, r prefix, asc bool, limit int) ([]found, error) {
-	low, high := r.bounds()
-	cmds := make([]*rds.StringSliceCmd, se.s.keys.shards)
+// walk reads a range of all shards in its order.
+func (se *search) walk(ctx context.Context, r prefix, asc bool) ([]found, error) {
+	var members []*rds.StringSliceCmd
 	_, err := se.s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
-		for n := range cmds {
-			a := rds.ZRangeArgs{Key: se.s.keys.index(n), ByLex: true, Start: low, Stop: high, Rev: !asc, Count: int64(limit)}
-			if a.Rev {
-				a.Start, a.Stop = high, low
-			}
-			cmds[n] = p.ZRangeArgs(ctx, a)
-		}
+		members = se.members(ctx, p, r, asc, 0)
 		return nil
 	})
 	if err != nil {
 		return nil, unavailable(err)
 	}
+	return merged(members, r, asc), nil
+}
+
+// members asks every shard for a range in its order, at most limit of each (0: all).
+func (se *search) members(ctx context.Context, p rds.Pipeliner, r prefix, asc bool, limit int) []*rds.StringSliceCmd {
+	low, high := r.bounds()
+	cmds := make([]*rds.StringSliceCmd, se.s.keys.shards)
+	for n := range cmds {
+		a := rds.ZRangeArgs{Key: se.s.keys.index(n), ByLex: true, Start: low, Stop: high, Rev: !asc, Count: int64(limit)}
+		if a.Rev {
+			a.Start, a.Stop = high, low
+		}
+		cmds[n] = p.ZRangeArgs(ctx, a)
+	}
+	return cmds
+}
+
+// merged is what the shards have of a range, in one order.
+func merged(shards []*rds.StringSliceCmd, r prefix, asc bool) []found {
 	var list []found
-	for n, cmd := range cmds {
+	for n, cmd := range shards {
 		for _, m := range cmd.Val() {
 			at, id := r.split(m)
 			list = append(list, found{at: at, id: id, shard: n})
@@ -165,16 +186,27 @@ func (se *search) walk(ctx context.Context, r prefix, asc bool, limit int) ([]fo
 		}
 		return a.at < b.at || a.at == b.at && a.id < b.id
 	})
-	return list, nil
+	return list
 }
 
-// page reads one page where one range says all.
-func (se *search) page(ctx context.Context, order prefix, total int) ([]thread.Thread, int, error) {
+// page reads one page where one range says all; it is counted in the same round trip.
+func (se *search) page(ctx context.Context, order prefix) ([]thread.Thread, int, error) {
 	offset := max(se.q.Offset, 0)
-	list, err := se.walk(ctx, order, se.q.SortAsc, offset+se.q.Limit)
+	var counts []*rds.IntCmd
+	var members []*rds.StringSliceCmd
+	_, err := se.s.client.Pipelined(ctx, func(p rds.Pipeliner) error {
+		counts = se.count(ctx, p, se.ranges[0])
+		members = se.members(ctx, p, order, se.q.SortAsc, offset+se.q.Limit)
+		return nil
+	})
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, unavailable(err)
 	}
+	total := 0
+	for _, c := range counts {
+		total += int(c.Val())
+	}
+	list := merged(members, order, se.q.SortAsc)
 	threads, err := se.read(ctx, list[min(offset, len(list)):min(offset+se.q.Limit, len(list))])
 	return threads, total, err
 }
@@ -185,24 +217,18 @@ func (se *search) read(ctx context.Context, list []found) ([]thread.Thread, erro
 	for i, f := range list {
 		ids[i] = f.id
 	}
-	rows, err := se.s.readRows(ctx, ids)
+	shown, err := se.s.glances(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	threads := make([]thread.Thread, 0, len(rows))
-	for i, w := range rows {
-		if w == nil {
+	threads := make([]thread.Thread, 0, len(shown))
+	for i, t := range shown {
+		switch {
+		case t == nil:
 			se.s.repair(ctx, ids[i])
-			continue
+		case se.matches(*t): // else it has just changed
+			threads = append(threads, *t)
 		}
-		t, err := w.thread()
-		if err != nil {
-			return nil, err
-		}
-		if !se.matches(t) {
-			continue // it has just changed
-		}
-		threads = append(threads, t)
 	}
 	return threads, nil
 }
@@ -215,7 +241,7 @@ func (se *search) matches(t thread.Thread) bool {
 // scan goes through the rarest range and keeps what is in the others, too; where
 // those don't decide, or don't have the order, the threads are read.
 func (se *search) scan(ctx context.Context, ordered bool) ([]thread.Thread, int, error) {
-	list, err := se.walk(ctx, se.ranges[0], se.q.SortAsc, 0)
+	list, err := se.walk(ctx, se.ranges[0], se.q.SortAsc)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -278,21 +304,14 @@ func (se *search) byID(ctx context.Context) ([]thread.Thread, int, error) {
 		seen[id] = true
 		return twice
 	})
-	rows, err := se.s.readRows(ctx, ids)
+	shown, err := se.s.glances(ctx, ids)
 	if err != nil {
 		return nil, 0, err
 	}
 	var threads []thread.Thread
-	for _, w := range rows {
-		if w == nil {
-			continue
-		}
-		t, err := w.thread()
-		if err != nil {
-			return nil, 0, err
-		}
-		if se.matches(t) {
-			threads = append(threads, t)
+	for _, t := range shown {
+		if t != nil && se.matches(*t) {
+			threads = append(threads, *t)
 		}
 	}
 	return se.cut(threads)
