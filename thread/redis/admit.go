@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/parley-dev/parley/agent"
 	"github.com/parley-dev/parley/thread"
@@ -270,7 +269,7 @@ func (ad *admission) endArgs(args []any) ([]any, error) {
 	}
 	args = append(args, len(pending))
 	for _, run := range pending {
-		b, err := unbegun(run, ad.a.Strategy, time.Now())
+		b, err := unbegun(run, ad.a.Strategy, orNow(ad.a.Run.CreatedAt))
 		if err != nil {
 			return nil, err
 		}

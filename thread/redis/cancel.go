@@ -92,7 +92,10 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) (told []t
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now, err := s.storeTime(ctx)
+	if err != nil {
+		return nil, err
+	}
 	end, err := ended(agent.RunFinish{GraphID: run.GraphID, Status: string(thread.RunInterrupted), Cancel: "rollback"}, now.UnixMilli())
 	if err != nil {
 		return nil, err

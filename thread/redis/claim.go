@@ -193,11 +193,11 @@ func (s *Store) claim(ctx context.Context, id string, c thread.Claim) (run threa
 	case "GONE", "NONE":
 		return run, lease, false, s.reconcile(ctx, id, "")
 	case "LOST":
-		token := r.int()
+		token, now := r.int(), timeOf(r.int())
 		if run, err = takeRun(id, &r); err != nil {
 			return run, lease, false, err
 		}
-		return thread.Run{}, lease, false, s.giveUp(ctx, run, token)
+		return thread.Run{}, lease, false, s.giveUp(ctx, run, token, now)
 	}
 	if run, err = takeRun(id, &r); err != nil {
 		return run, lease, false, err
@@ -221,9 +221,8 @@ func takeLease(threadID string, r *reply) (thread.Lease, error) {
 	return l, r.err
 }
 
-// giveUp ends a run that lost its worker too often, as an error.
-func (s *Store) giveUp(ctx context.Context, run thread.Run, token int64) error {
-	now := time.Now()
+// giveUp ends a run that lost its worker too often, as an error. now is the store's time.
+func (s *Store) giveUp(ctx context.Context, run thread.Run, token int64, now time.Time) error {
 	info := agent.ErrorInfo{Name: "RunAttemptsExceeded", Message: "the run was given up: its worker was lost too often"}
 	doc, err := json.Marshal(map[string]string{"error": info.Name, "message": info.Message})
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *Store) AppendLog(ctx context.Context, l thread.Lease, entries []thread.
 func checkpointArgs(list []agent.CheckpointRecord) []any {
 	args := []any{len(list)}
 	for _, c := range list {
-		args = append(args, c.NS, c.ID, encodeCheckpoint(c), len(c.Blobs))
+		args = append(args, c.NS, c.ID, c.ParentID, encodeCheckpoint(c), len(c.Blobs))
 		for _, b := range c.Blobs {
 			args = append(args, b.ID, b.Data)
 		}

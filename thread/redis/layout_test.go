@@ -150,7 +150,7 @@ func (b *bundle) started(t testing.TB) thread.Lease {
 	return *admitted.Lease
 }
 
-// superstep is a commit with all that a superstep stores.
+// superstep is a commit with all that the lease's superstep n, from 1, stores. Each has ten entries.
 func superstep(l thread.Lease, n int64) thread.Commit {
 	cp := agent.CheckpointRecord{ID: newID(), RunID: l.RunID, Source: agent.SourceLoop, Metadata: []byte(`{}`), State: []byte(`{"v":1}`),
 		Blobs: []agent.Blob{{ID: newID(), Data: []byte("x")}},
@@ -159,7 +159,7 @@ func superstep(l thread.Lease, n int64) thread.Commit {
 		ID: fmt.Sprintf("%s/%d/%d", l.RunID, l.Token, n), Sync: true, Checkpoints: []agent.CheckpointRecord{cp},
 		Tasks:   []agent.TaskRecord{{CheckpointID: cp.ID, TaskID: newID(), Name: "n", Status: agent.TaskDone}},
 		Steps:   []agent.StepRecord{{Origin: cp.ID, Name: "s", Status: agent.StepDone}},
-		Entries: notes(l, l.NextPos+10*n, 3),
+		Entries: notes(l, l.NextPos+10*(n-1), 10),
 	}
 }
 
@@ -182,8 +182,8 @@ func TestSuperstepTakesTwoRoundTrips(t *testing.T) {
 	b := setup(t)
 	l := b.started(t)
 	trips := b.during(func() {
-		require.NoError(t, b.AppendLog(b.ctx, l, notes(l, l.NextPos, 5)))
-		_, err := b.Commit(b.ctx, l, superstep(l, 1))
+		require.NoError(t, b.AppendLog(b.ctx, l, notes(l, l.NextPos, 10)))
+		_, err := b.Commit(b.ctx, l, superstep(l, 2))
 		require.NoError(t, err)
 	})
 	require.Equal(t, []string{"evalsha append", "evalsha step"}, trips)
@@ -192,7 +192,7 @@ func TestSuperstepTakesTwoRoundTrips(t *testing.T) {
 		require.NoError(t, err)
 	}))
 	require.Equal(t, []string{"evalsha commit", "evalsha derive"}, b.during(func() {
-		_, err := b.Commit(b.ctx, l, finish(superstep(l, 2)))
+		_, err := b.Commit(b.ctx, l, finish(superstep(l, 3)))
 		require.NoError(t, err)
 	}))
 	require.Equal(t, []string{"evalsha mark, evalsha own, evalsha row", "evalsha admit", "evalsha derive"}, b.during(func() {

@@ -152,15 +152,19 @@ var logCases = []testCase{
 		require.NoError(e, e.AppendLog(e.ctx, w.lease, nil))
 	}},
 	{"where the log starts", func(e *env) {
-		w := e.started()
-		start, err := e.LogStart(e.ctx, w.run.ThreadID)
+		t := e.newThread()
+		e.admit(t.ID)
+		dead, ok := e.tryClaim(thread.Claim{Worker: "a", Lease: 10 * time.Millisecond})
+		require.True(e, ok)
+		w := e.eventually(thread.Claim{Worker: "b", Lease: time.Minute})
+		start, err := e.LogStart(e.ctx, t.ID)
 		require.NoError(e, err)
 		require.Zero(e, start)
-		w.pos += 3
 		w.commit(func(c *thread.Commit) { c.Entries = []thread.Entry{w.note("a"), w.note("b")} })
-		start, err = e.LogStart(e.ctx, w.run.ThreadID)
+		start, err = e.LogStart(e.ctx, t.ID)
 		require.NoError(e, err)
-		require.EqualValues(e, 4, start)
+		require.Equal(e, w.lease.NextPos, start)
+		require.Greater(e, start, dead.lease.PosReserved, "what the dead worker may have said is skipped")
 		_, err = e.LogStart(e.ctx, newID())
 		require.ErrorIs(e, err, thread.ErrNotFound)
 	}},

@@ -6,7 +6,7 @@
 local token = number()
 take_channel()
 local batch = take_batch()
-local h = load({ 'created', 'running', 'runid', 'token', 'seq', 'pos', 'logbytes', 'runbytes', 'epoch' })
+local h = load({ 'created', 'running', 'runid', 'token', 'seq', 'pos', 'logbytes', 'runbytes' })
 if not owned(h, token) then return { 'FENCED' } end
 local place_of = fits(h, batch)
 if place_of == 'torn' then return { 'CONFLICT', 'what came before log position ' .. int(batch.first) .. ' is lost' } end

@@ -1,7 +1,7 @@
 -- Leases the thread's next run that may start, or the running one if its lease ran out.
 -- KEYS: all of the thread.
 -- ARGV: op, channel, origin, control, run id ('' for any), claim (worker, lease, reserve, most attempts).
--- Result: {'OK', run, row, lease}; {'LOST', token, run} for a run that was tried too often;
+-- Result: {'OK', run, row, lease}; {'LOST', token, now, run} for a run that was tried too often;
 --   {'NONE', row} when nothing may start; {'GONE'}.
 --!use lease
 --!use clock
@@ -28,7 +28,7 @@ if h.running == 0 then
 else
   if h.due > at or want ~= '' and h.runid ~= want then return { 'NONE', row(h) } end
   local lost = h.lost + (h.released == 0 and 1 or 0)
-  if lost >= c.max then return { 'LOST', int(h.token), told_run(present(h, run_of(h.runid))) } end
+  if lost >= c.max then return { 'LOST', int(h.token), int(at), told_run(present(h, run_of(h.runid))) } end
   h.lost = lost
   if jump(h) then h.freserved = h.freserved + JUMP end
   h.fbase = h.freserved + 1

@@ -12,7 +12,7 @@ local at = now()
 local h = load(ALL)
 if h and h.op == op then return { 'OK', row(h), {} } end
 if not owned(h, token) or h.due > at then return { 'FENCED' } end
-h.token = h.token + 1 -- whoever had it, has it no longer
+next_token(h, at) -- whoever had it, has it no longer
 local batch = land(h, last)
 append(h, batch, h.running, h.runid)
 local told = { h.runid, batch.data }

@@ -9,7 +9,7 @@ local h = load(ALL)
 if h and h.releaseop == op then return { 'OK', row(h) } end
 if not owned(h, token) then return { 'FENCED' } end
 local at = now()
-h.token = h.token + 1
+next_token(h, at)
 h.released, h.worker, h.due = 1, '', at
 h.releaseop = op
 done(h, op)

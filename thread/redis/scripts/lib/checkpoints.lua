@@ -105,7 +105,7 @@ end
 local function take_checkpoints()
   local list = {}
   for i = 1, number() do
-    local cp = { ns = text(), id = text(), doc = text(), blobs = {}, lists = {} }
+    local cp = { ns = text(), id = text(), parent = text(), doc = text(), blobs = {}, lists = {} }
     for j = 1, number() do cp.blobs[j] = { id = text(), data = text() } end
     for j = 1, number() do
       local l = { segment = text(), base = text(), len = number(), from = number(), entries = {} }

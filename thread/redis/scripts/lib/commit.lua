@@ -28,11 +28,26 @@ local function ended_with(h, c)
   return w and w.status > RUNNING and repeats(c, w.commit)
 end
 
--- impossible is why a commit can't be stored; nil if it can.
+-- orphan tells of a root checkpoint that grew from one that the server lacks; nil for none.
+local function orphan(list)
+  local mine = {}
+  for i, cp in ipairs(list) do
+    if cp.ns == '' then
+      if cp.parent ~= '' and not mine[cp.parent] and not seq_of('', cp.parent) then
+        return 'checkpoint ' .. cp.parent .. ', from which ' .. cp.id .. ' grew, is lost'
+      end
+      mine[cp.id] = true
+    end
+  end
+end
+
+-- impossible is why a commit can't be stored; nil if it can. A batch that follows on the log shows
+-- that the server has all that the owner stored before; a commit without one has to stand on its own.
 local function impossible(h, c)
   local why = refused(h, c.checkpoints, true)
   if why then return why end
-  c.place = c.batch and fits(h, c.batch)
+  if not c.batch then return orphan(c.checkpoints) end
+  c.place = fits(h, c.batch)
   if c.place == 'torn' then return 'what came before log position ' .. int(c.batch.first) .. ' is lost' end
   if c.place == 'other' then return 'log position ' .. int(c.batch.first) .. ' is taken' end
 end

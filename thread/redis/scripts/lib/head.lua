@@ -9,7 +9,7 @@ local TEXTS = { ttl = true, op = true, claimop = true, releaseop = true, epoch =
 
 -- What a step in the middle of a run needs: kept short, since it is done most.
 local STEP = { 'created', 'op', 'running', 'runid', 'token', 'head', 'gen', 'nseq', 'npos', 'seq', 'pos', 'supdated',
-  'cps', 'cpfrom', 'open', 'asked', 'commit', 'logbytes', 'runbytes', 'rv', 'epoch' }
+  'cps', 'cpfrom', 'open', 'asked', 'commit', 'logbytes', 'runbytes', 'rv' }
 
 local ALL = { 'created', -- when the thread was created: it exists
   'temp', 'expires', 'ttl',
@@ -17,7 +17,7 @@ local ALL = { 'created', -- when the thread was created: it exists
   'op', 'kept',          -- the transition that was stored last, so that its repetition is known; whether its result is kept
   'claimop', 'releaseop', -- the claim that gave the lease; the operation that gave back the last one
   'removed',             -- how many runs were removed of late, with what was told then
-  'epoch',               -- of the server that gave the last numbers
+  'epoch',               -- of the server that gave the last numbers, or made the thread
   'status', 'rest',      -- rest: the status when nothing is inflight
   'updated', 'supdated', -- supdated: of the state
   'head',                -- id of the newest root checkpoint
@@ -59,6 +59,11 @@ local function load(names)
   return h
 end
 
+-- epoch_now names the server's history: another one follows a restart or fail-over.
+local function epoch_now()
+  return string.sub(string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or '', 1, 16)
+end
+
 -- fresh is the head of a thread to be.
 local function fresh(created)
   fields, stored = ALL, {}
@@ -67,7 +72,7 @@ local function fresh(created)
     h[name] = TEXTS[name] and '' or 0
     stored[name] = h[name]
   end
-  h.created, h.updated, h.nseq, h.npos, h.v, h.mv = created, created, 1, 1, 1, 1
+  h.created, h.updated, h.nseq, h.npos, h.v, h.mv, h.epoch = created, created, 1, 1, 1, 1, epoch_now()
   return h
 end
 

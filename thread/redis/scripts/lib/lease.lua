@@ -7,10 +7,14 @@ local function take_claim()
   return { worker = text(), lease = number(), reserve = number(), max = number() }
 end
 
+-- next_token ends the lease that there is, if any. Tokens follow the clock: what another master
+-- gives, one that was deposed without knowing it, or gave to a deleted thread of that id, is no owner here.
+local function next_token(h, at) h.token = math.max(h.token + 1, at) end
+
 -- lease gives the running run of h to a worker, with numbers of its own.
 local function lease(h, c, at)
   jump(h)
-  h.token = h.token + 1
+  next_token(h, at)
   h.released, h.worker, h.due, h.commit = 0, c.worker, at + c.lease, ''
   h.sseq, h.spos = h.nseq, h.npos
   h.seq, h.pos = h.nseq - 1, h.npos - 1

@@ -31,15 +31,11 @@ local function take_batch()
   return { first = number(), last = number(), seq = number(), count = number(), millis = number(), data = text() }
 end
 
--- epoch_now names the server's history: another one follows a restart or fail-over.
-local function epoch_now()
-  return string.sub(string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or '', 1, 16)
-end
-
--- fits tells whether a batch can be stored: 'new', 'same' when it is there, 'other',
--- or 'torn' when the server has lost what its owner stored before it.
+-- fits tells whether a batch can be stored: 'new', 'same' when it is there, 'other', or
+-- 'torn' when the server lacks what its owner stored before it: an owner leaves no holes, so
+-- that was lost, or another master has it.
 local function fits(h, batch)
-  if batch.first > h.pos + 1 and h.epoch ~= '' and h.epoch ~= epoch_now() then return 'torn' end
+  if batch.first > h.pos + 1 then return 'torn' end
   if batch.first > h.pos then return 'new' end
   local have = redis.call('XRANGE', LOG, int(batch.first) .. '-0', int(batch.first) .. '-0')[1]
   if not have then return 'other' end
@@ -100,8 +96,9 @@ local function snapshot()
   return packed and cmsgpack.unpack(packed) or {}
 end
 
--- JUMP is skipped where numbers may have been given that the server has lost.
-local JUMP = 1048576
+-- JUMP is skipped where numbers may have been given that the server has lost. A master that
+-- was deposed without knowing it may give ranges to several owners: JUMP goes beyond eight.
+local JUMP = 8388608
 
 -- jump skips numbers, before new ones are given, when the server has another
 -- history than the one that gave the last: after a fail-over or restart it may have

@@ -38,7 +38,7 @@ end
 -- that it used are never given again. last, if any, stays of its log: that it ended.
 local function undo(h, w, last, null_task, at)
   local base, rest = h.base, h.baserest
-  h.token = h.token + 1
+  next_token(h, at)
   stop(h)
   remove_run(h, w, null_task)
   if last then append(h, last, 0, w.id) end
