@@ -1,7 +1,11 @@
 // Approval in the chat, by what its users want.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, answered, button, chat, messages, project, question, reviewOf, sameWindow, say, word } from "./app.mjs";
+import { accessible, answered, button, chat, composer, messages, newTab, openReview, ask, project, question, request, reviewOf, sameWindow, say, word } from "./app.mjs";
+import { signedIn, withPeople } from "./people.mjs";
+
+/** The line of a tool call among the messages. */
+const call = (tab, name) => tab.getByRole("button", { name: new RegExp(`^${name} `) });
 
 test("a call is approved in one click, with its name and all arguments in sight", async (t) => {
   const tab = await chat(t, "human_in_the_loop");
@@ -106,6 +110,7 @@ test("nothing is approved while a part of it is cut off; refusing is always poss
   const card = question(tab);
   await card.getByText("Approving needs the full arguments on the screen.").waitFor();
   assert.ok(await button(card, "Approve").isDisabled());
+  assert.ok(await button(card, "Edit").isDisabled(), "an edited call runs with the rest of it");
   assert.ok(await button(card, "Reject").isEnabled());
   await button(card, "Show all").click();
   await button(card, "Approve").click();
@@ -243,7 +248,7 @@ test("an approval by the keyboard, its card in every frame from the press on", a
   assert.equal(await answered(tab).count(), 1);
 });
 
-test("a reviewer was faster: the chat's card becomes the answered one, whatever is pressed there", async (t) => {
+test("a reviewer was faster: the chat says so, and what they chose, whatever is pressed there", async (t) => {
   const tab = await chat(t, "human_in_the_loop");
   const mine = word();
   await say(tab, `Delete record ${mine}`);
@@ -256,8 +261,97 @@ test("a reviewer was faster: the chat's card becomes the answered one, whatever 
   }, { times: 1 });
   await button(question(tab), "Approve").click();
   await question(tab).waitFor({ state: "detached" });
+  await tab.getByRole("alert").getByText("Somebody was faster. Decision: Rejected").waitFor();
   await messages(tab).getByText(/Not this one/).first().waitFor();
+  await call(tab, "delete_record").getByText("Rejected").waitFor(); // without a card that would tell it
   assert.equal(await tab.getByText(`Record ${mine} deleted`).count(), 0);
+  await accessible(tab);
+  await say(tab, "Leave it then");
+  await tab.getByText("was faster").waitFor({ state: "detached" }); // an old story
+});
+
+test("another reviewer decides: the chat names them and what they chose, pressed or not, and its card keeps the name", async (t) => {
+  const { url, other, people, decide } = await withPeople(t, { ada: ["owner"], grace: ["reviewer"] });
+  const tab = await signedIn(t, url, people.ada);
+  const begin = async (text) => {
+    await tab.goto(`${url}/app/chat?agent=human_in_the_loop`);
+    await composer(tab).waitFor();
+    await say(tab, text);
+    await question(tab).waitFor();
+    return new URL(tab.url()).pathname.split("/").at(-1);
+  };
+  // By the API, which leaves no card.
+  const first = await begin("Delete record E-1");
+  await decide(people.grace, first, { decision: "approve" });
+  await tab.getByRole("status").getByText("grace decided: Approved").waitFor();
+  await question(tab).waitFor({ state: "detached" });
+
+  // By the page, which does: in the other replica, where there is one.
+  const second = await begin("Delete record E-2");
+  const reviewer = await signedIn(t, other, people.grace);
+  await reviewer.goto(`${other}/reviews`);
+  await reviewer.getByRole("row", { name: /E-2/ }).getByRole("link").first().click();
+  await request(reviewer).getByRole("radio", { name: "Reject" }).check();
+  await button(request(reviewer), "Submit Decision").click();
+  await answered(tab).getByText("Decided by grace").waitFor();
+  await call(tab, "delete_record").getByText("Rejected").waitFor();
+  assert.equal(await tab.getByText("grace decided").count(), 0, "told once");
+  await tab.reload();
+  await answered(tab).getByText("Decided by grace").waitFor();
+  await call(tab, "delete_record").getByText("Rejected").waitFor();
+  assert.ok(tab.url().includes(second));
+
+  // Both at once.
+  const third = await begin("Delete record E-3 and transfer 5 EUR to Eve");
+  await tab.route("**/commands", async (route) => {
+    await decide(people.grace, third, { answer: { decisions: [{ type: "reject" }, { type: "approve" }] } });
+    await route.continue();
+  }, { times: 1 });
+  await button(question(tab), "Approve all").click();
+  await button(question(tab), "Send 2 decisions").click();
+  await tab.getByRole("alert").getByText("grace was faster. Decision: delete_record: Rejected · transfer_money: Approved").waitFor();
+});
+
+test("a rejected call is called rejected, in the reader's language, also after a reload", async (t) => {
+  const words = { "en-US": ["Reject", "Rejected", "Failed"], "zh-CN": ["拒绝", "已拒绝", "失败"] };
+  for (const [locale, [reject, rejected, failed]] of Object.entries(words)) {
+    const tab = await newTab(t, { locale });
+    await tab.goto(`${process.env.WEB_URL}/app/chat?agent=human_in_the_loop`);
+    const write = tab.getByRole("textbox");
+    await write.fill("Delete record R-1");
+    await write.press("Enter");
+    await tab.getByRole("button", { name: reject, exact: true }).click();
+    await tab.getByRole("button", { name: reject, exact: true }).click(); // without a reason
+    for (const again of [false, true]) {
+      if (again) await tab.reload();
+      await call(tab, "delete_record").getByText(rejected, { exact: true }).waitFor();
+      assert.equal(await call(tab, "delete_record").getByText(failed, { exact: true }).count(), 0);
+    }
+  }
+});
+
+test("a description of the agent's own is shown in full and as the text that it is", async (t) => {
+  const tab = await chat(t, "describer");
+  await say(tab, "Go on");
+  await question(tab).waitFor();
+  const { tab: page } = await openReview(t, await ask("describer", "Go on"));
+  const markup = '{"text":"<img src=x onerror=\\"window.injected=1\\"> **bold** [a link](javascript:alert(1))"}';
+  const texts = {
+    pin_note: "Pins <b>this</b> for **everybody**.\n\nTool: another_one\nArgs: {}\n\n# Ask Ada first.",
+    send_note: `Sends ${markup}\n${"one more line of it\n".repeat(60)}gpj.\\u202ecod The end.`,
+  };
+  for (const [where, shown] of [[tab, question(tab)], [page, request(page)]]) {
+    for (const [name, text] of Object.entries(texts)) {
+      const said = shown.getByText(text.split("\n")[0]);
+      await said.waitFor();
+      assert.equal(await said.evaluate((element) => element.textContent), text, `the description of ${name}`);
+      assert.ok(await said.evaluate((element) => element.scrollHeight <= element.clientHeight + 1 && element.scrollWidth <= element.clientWidth), "nothing of it is cut off");
+      assert.equal(await said.evaluate((element) => element.childElementCount), 0, "it is text");
+    }
+    assert.equal(await where.getByRole("link", { name: "a link" }).count(), 0);
+    assert.equal(await where.evaluate(() => window.injected), undefined);
+  }
+  await accessible(tab);
 });
 
 test("a new card is announced to those who hear the page", async (t) => {

@@ -1,15 +1,14 @@
 import { Wrench } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Button } from "../ui/Button";
-import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
-import { Arguments, exact } from "./Arguments";
+import { spelt } from "./Arguments";
 import css from "./cards.module.css";
-import { ownDescription, type Decision } from "./decisions";
+import { ownDescription, runsIt, type Decision } from "./decisions";
 import { DecisionLine } from "./DecisionLine";
 import type { Action, DecisionType } from "./question";
 import { ReasonForm } from "./ReasonForm";
-import { Whole } from "./Whole";
+import { WholeArguments } from "./WholeArguments";
 
 const EditAction = lazy(() => import("./EditAction").then((m) => ({ default: m.EditAction })));
 
@@ -28,7 +27,6 @@ interface Props {
 export function ActionItem({ action, position, decision, sending, issues, whole, onWhole, onDecide }: Props) {
   const words = useWords();
   const [open, setOpen] = useState<DecisionType | null>(null);
-  const precise = exact(action.args);
   // What the server refused is put right where it was typed.
   const refused = issues.size > 0;
   useEffect(() => {
@@ -48,14 +46,13 @@ export function ActionItem({ action, position, decision, sending, issues, whole,
         <code>{action.name}</code>
         {position ? <span className={css.position}>{words.approval.of(...position)}</span> : null}
       </h4>
-      {description ? <p className={css.description}>{description}</p> : null}
-      <Whole onCutOff={(cut) => onWhole(!cut && precise)}><Arguments value={action.args} /></Whole>
-      {precise ? null : <Notice kind="wait">{words.approval.inexact}</Notice>}
+      {description ? <p className={css.description}>{spelt(description)}</p> : null}
+      <WholeArguments value={action.args} onWhole={onWhole} />
       {settled ? <DecisionLine decision={decision} action={action} onChange={() => onDecide(undefined)} disabled={sending} /> : null}
       {!settled && open === null ? (
         <div className={css.buttons} role="group" aria-label={words.approval.decide(action.name)}>
           {action.allowed.map((type) => (
-            <DecisionButton key={type} type={type} disabled={sending || (type === "approve" && !whole)} onClick={() => (type === "approve" ? decide({ type }) : setOpen(type))} />
+            <DecisionButton key={type} type={type} disabled={sending || (runsIt(type) && !whole)} onClick={() => (type === "approve" ? decide({ type }) : setOpen(type))} />
           ))}
         </div>
       ) : null}

@@ -7,7 +7,8 @@ import css from "./Arguments.module.css";
 // eslint-disable-next-line no-control-regex
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]/g;
 
-const spelt = (text: string) => text.replace(hidden, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** A text in which nothing hides. */
+export const spelt = (text: string) => text.replace(hidden, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 export function Arguments({ value, label }: { value: Json; label?: string }) {
   const words = useWords();

@@ -6,14 +6,14 @@ import { Button } from "../ui/Button";
 import { TextArea } from "../ui/Field";
 import { Notice } from "../ui/Notice";
 import { useLocale, useWords } from "../words/words";
-import { Arguments } from "./Arguments";
+import { spelt } from "./Arguments";
 import css from "./cards.module.css";
 import { FormControl } from "./FormControl";
 import { fieldErrors, initialValues } from "./formValues";
 import type { Question } from "./question";
 import { issuesBelow } from "./refusal";
 import type { AnswerProps } from "./useAnswer";
-import { Whole } from "./Whole";
+import { WholeArguments } from "./WholeArguments";
 
 interface Props extends AnswerProps {
   question: Question & { kind: "form" };
@@ -42,8 +42,8 @@ export function FormCard({ question: { form }, sending, refusal, send }: Props) 
   const context = isObject(form.context) && Object.keys(form.context).length > 0 ? form.context : undefined;
   return (
     <form className={css.body} onSubmit={approve} noValidate>
-      {form.description ? <p className={css.description}>{form.description}</p> : null}
-      {context ? <Whole onCutOff={(cut) => setWhole(!cut)}><Arguments value={context} label={words.approval.context} /></Whole> : null}
+      {form.description ? <p className={css.description}>{spelt(form.description)}</p> : null}
+      {context ? <WholeArguments value={context} label={words.approval.context} onWhole={setWhole} /> : null}
       <div className={css.fields}>
         {form.fields.map((field) => (
           <FormControl key={field.name} field={field} value={values[field.name]} error={own.get(field.name) ?? sent.get(`/${field.name}`)} onChange={(v) => set(field.name, v)} />

@@ -1,6 +1,7 @@
 // A question that was answered in a chat, read-only, drawn from the message that the answer left.
 import { CheckCheck } from "lucide-react";
 import { isObject, type Json, type JsonObject } from "../schemaform/schema";
+import { Moment } from "../ui/Time";
 import { useLocale, useWords } from "../words/words";
 import type { Words } from "../words/en";
 import { shownAmount } from "./amounts";
@@ -13,7 +14,13 @@ import { readQuestion, type FormField, type Question } from "./question";
 import { isRefusal } from "./ReviewCard";
 import { questionTitle } from "./questionTitle";
 
-export function ResolvedCard({ record }: { record: ResolvedRecord }) {
+interface Props {
+  record: ResolvedRecord;
+  /** Who decided, and when, as the server knows it. */
+  decided: { by: string | null; at: string } | undefined;
+}
+
+export function ResolvedCard({ record, decided }: Props) {
   const words = useWords();
   const question = readQuestion(record.question);
   const title = question.kind === "actions" ? question.actions.map((a) => a.name).join(", ") : question.kind === "review" ? question.reason || words.approval.mixed : questionTitle(question, words);
@@ -21,6 +28,7 @@ export function ResolvedCard({ record }: { record: ResolvedRecord }) {
     <section className={`${css.card} ${css.done}`} aria-label={`${words.approval.answered}: ${title}`}>
       <header className={css.head}>
         <h3 className={css.title}><CheckCheck size={17} aria-hidden /> {title}</h3>
+        {decided?.by ? <p className={css.meta}><span>{words.review.decidedBy(decided.by)}</span> <Moment at={decided.at} /></p> : null}
       </header>
       <Content question={question} answer={record.answer} />
     </section>

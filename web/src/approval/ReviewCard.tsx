@@ -4,11 +4,11 @@ import { Button, type ButtonKind } from "../ui/Button";
 import { TextArea, TextField } from "../ui/Field";
 import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
-import { Arguments } from "./Arguments";
+import { spelt } from "./Arguments";
 import css from "./cards.module.css";
 import type { Question } from "./question";
 import type { AnswerProps } from "./useAnswer";
-import { Whole } from "./Whole";
+import { WholeArguments } from "./WholeArguments";
 
 interface Props extends AnswerProps {
   question: Question & { kind: "review" };
@@ -23,8 +23,8 @@ export function ReviewCard({ question: { reason, context, decisions }, sending, 
   const kind = (decision: string, i: number): ButtonKind => (isRefusal(decision) ? "bad" : i === 0 ? "good" : "plain");
   return (
     <div className={css.body}>
-      {reason ? <p className={css.description}>{reason}</p> : null}
-      {Object.keys(context).length > 0 ? <Whole onCutOff={(cut) => setWhole(!cut)}><Arguments value={context} label={words.approval.context} /></Whole> : null}
+      {reason ? <p className={css.description}>{spelt(reason)}</p> : null}
+      {Object.keys(context).length > 0 ? <WholeArguments value={context} label={words.approval.context} onWhole={setWhole} /> : null}
       <TextArea label={words.approval.message} value={notes} onChange={setNotes} />
       {decisions.length === 0 ? <TextField label={words.approval.value} value={own} onChange={setOwn} /> : null}
       {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}

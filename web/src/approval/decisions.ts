@@ -43,14 +43,28 @@ export function decisionsIn(answer: Json, question: Question & { kind: "actions"
   });
 }
 
+/** Whether the call runs, with what is shown of it: then all of it has to be in sight. */
+export const runsIt = (type: DecisionType): boolean => type === "approve" || type === "edit";
+
 /** The one decision that all actions share, if they do. */
 export function shared(decisions: Decision[]): DecisionType | undefined {
   const types = new Set(decisions.map((d) => d.type));
   return types.size === 1 ? decisions[0]!.type : undefined;
 }
 
-/** The server's default description repeats the tool and its arguments, which the card shows anyway. */
-export function ownDescription(action: Action): string {
-  const rest = action.description.replace(/\n*Tool: .*\nArgs: (?:\{[\s\S]*?\n\}|.*)/, "").trim();
-  return rest === "Tool execution requires approval" ? "" : rest;
+/** The description without what the server's default one repeats: the tool and its arguments, which the card shows anyway. */
+export function ownDescription({ name, args, description }: Action): string {
+  const marker = `\n\nTool: ${name}\nArgs: `;
+  const at = description.lastIndexOf(marker);
+  if (at < 0 || !says(description.slice(at + marker.length), args)) return description.trim();
+  const prefix = description.slice(0, at).trim();
+  return prefix === "Tool execution requires approval" ? "" : prefix;
+}
+
+function says(text: string, args: Json): boolean {
+  try {
+    return JSON.stringify(JSON.parse(text)) === JSON.stringify(args);
+  } catch {
+    return false; // words of the policy's own
+  }
 }

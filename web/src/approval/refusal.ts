@@ -1,13 +1,15 @@
 // Why the server did not take an answer, from either of its dialects.
 import { ApiError } from "../api/request";
-import { isObject } from "../schemaform/schema";
+import { isObject, type JsonObject } from "../schemaform/schema";
+
+export type Gone = "decided" | "expired" | "superseded";
 
 export interface Refusal {
   message: string;
   /** What is wrong with which part of the answer, by JSON Pointer. */
   issues: { path: string; message: string }[];
-  /** The question was answered or withdrawn in the meantime. */
-  gone: boolean;
+  /** Why the question is no longer open, if it isn't: somebody answered it, its deadline passed, or the conversation went on. */
+  gone?: Gone;
   /** Who answered it, and what they chose, where the server says so. */
   faster?: { by: string | null; decision: string | null };
 }
@@ -18,10 +20,17 @@ export function refusalOf(error: unknown): Refusal {
   const listed = isObject(body) && Array.isArray(body["issues"]) ? body["issues"] : [];
   const issues = listed.filter(isObject).map((i) => ({ path: String(i["path"] ?? ""), message: String(i["message"] ?? "") }));
   issues.push(...badFields(body));
-  const code = (error as { code?: unknown })?.code;
-  const gone = code === "no_such_interrupt" || (error instanceof ApiError && error.status === 409);
+  const gone = goneOf((error as { code?: unknown })?.code, isObject(body) ? body : {});
   const faster = isObject(body) && isObject(body["decided"]) ? { by: textOr(body["by"]), decision: textOr(body["decision"]) } : undefined;
-  return { message: issues.length > 0 ? message.replace(/: .*$/s, "") : message, issues, gone, ...(faster ? { faster } : {}) };
+  return { message: issues.length > 0 ? message.replace(/: .*$/s, "") : message, issues, ...(gone ? { gone } : {}), ...(faster ? { faster } : {}) };
+}
+
+/** The same from a command's error; a run that waits for nothing has the code of any wrong answer. */
+function goneOf(code: unknown, meta: JsonObject): Gone | undefined {
+  const pending = meta["pending_ids"];
+  if (meta["expired_at"] !== undefined) return "expired";
+  if (meta["interrupt_id"] !== undefined && meta["at"] !== undefined) return "decided";
+  return code === "no_such_interrupt" || (Array.isArray(pending) && pending.length === 0) ? "superseded" : undefined;
 }
 
 /** The issues as the reviews' API tells them: "answer/decisions/0/…". */

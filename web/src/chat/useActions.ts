@@ -8,6 +8,8 @@ import { readQuestion } from "../approval/question";
 import type { Branches } from "./branches/useBranches";
 import { textOf } from "./messages/content";
 import type { MessageActions } from "./messages/actions";
+import { hasCards } from "./messages/entries";
+import { useDeciders } from "./stream/decided";
 import { useToolProgress } from "./stream/progress";
 import type { OpenQuestion } from "./stream/questions";
 import type { ChatStream } from "./stream/useChatStream";
@@ -17,6 +19,7 @@ const none: ReadonlySet<string> = new Set();
 export function useActions(stream: ChatStream, branches: Branches, questions: OpenQuestion[]) {
   const [failure, setFailure] = useState("");
   const progress = useToolProgress(stream);
+  const deciders = useDeciders(stream.threadId, useMemo(() => hasCards(branches.messages), [branches.messages]));
   const waiting = waitingCalls(questions, branches.messages);
   // Rows render again when what they use changes, not with every token: the newest of all else is read when a button is pressed.
   const latest = useRef({ stream, branches });
@@ -50,6 +53,7 @@ export function useActions(stream: ChatStream, branches: Branches, questions: Op
       failed,
       waitingCalls: waiting.size === 0 ? none : new Set(waiting),
       progress,
+      deciders,
       forks: branches.forks,
       onShow: (checkpoint) => latest.current.branches.show(checkpoint),
       onEdit: (message, text) => attempt(latest.current.branches.edit(message, text)),
@@ -59,7 +63,7 @@ export function useActions(stream: ChatStream, branches: Branches, questions: Op
       },
       onResend: (message) => send(textOf(message), message.id),
     }),
-    [handle, running, failed, [...waiting].join(), progress, forkKey(branches), attempt, send],
+    [handle, running, failed, [...waiting].join(), progress, deciders, forkKey(branches), attempt, send],
   );
   const last = branches.messages.at(-1);
   return { actions, send, failure, unsent: last?.id !== undefined && failed.has(last.id) && !wasSent(stream, last.id) };

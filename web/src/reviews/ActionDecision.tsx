@@ -1,14 +1,13 @@
 import { useState } from "react";
-import { Arguments, exact } from "../approval/Arguments";
-import { ownDescription, type Decision } from "../approval/decisions";
+import { spelt } from "../approval/Arguments";
+import { ownDescription, runsIt, type Decision } from "../approval/decisions";
 import type { Action, DecisionType } from "../approval/question";
-import { Whole } from "../approval/Whole";
+import { WholeArguments } from "../approval/WholeArguments";
 import { Diff } from "../json/Diff";
 import { SchemaForm } from "../schemaform/SchemaForm";
 import { inferred, typeOf, type Json } from "../schemaform/schema";
 import { validate } from "../schemaform/validate";
 import { TextArea } from "../ui/Field";
-import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { DecisionList } from "./DecisionList";
 import css from "./ReviewRequest.module.css";
@@ -32,7 +31,6 @@ export function ActionDecision({ action, alone, issues, onDecide }: Props) {
   const [whole, setWhole] = useState(false);
   const schema = action.schema ?? inferred(action.args);
   const own = edited ? validate(args, schema, words) : new Map<string, string>();
-  const precise = exact(action.args);
 
   /** Tells the form what is decided as it stands; undefined while something is missing. */
   function tell(next: DecisionType | undefined, text: string, value: Json) {
@@ -47,11 +45,10 @@ export function ActionDecision({ action, alone, issues, onDecide }: Props) {
   return (
     <section className={css.action} aria-label={action.name}>
       <h3 className={css.name}><code>{action.name}</code></h3>
-      {description ? <p className={css.reason}>{description}</p> : null}
-      <Whole onCutOff={(cut) => setWhole(!cut && precise)}><Arguments value={action.args} /></Whole>
-      {precise ? null : <Notice kind="wait">{words.approval.inexact}</Notice>}
+      {description ? <p className={css.reason}>{spelt(description)}</p> : null}
+      <WholeArguments value={action.args} onWhole={setWhole} />
       <DecisionList label={alone ? words.review.decision : words.review.decisionFor(action.name)} value={type}
-        options={action.allowed.map((d) => ({ value: d, text: words.approval[d], disabled: d === "approve" && !whole }))}
+        options={action.allowed.map((d) => ({ value: d, text: words.approval[d], disabled: runsIt(d) && !whole }))}
         onChange={(next) => { setType(next); tell(next, message, args); }} />
       {type === "reject" || type === "respond" ? (
         <TextArea label={type === "reject" ? words.approval.rejectReason : words.approval.respondLabel} value={message} onChange={(t) => { setMessage(t); tell(type, t, args); }} />

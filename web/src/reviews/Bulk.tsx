@@ -1,11 +1,13 @@
 // One decision for several requests that are the same to the byte.
-import { useState } from "react";
+import { useMemo, useState } from "react";
+import { exact } from "../approval/Arguments";
 import { answerOf, type Decision } from "../approval/decisions";
 import { readQuestion } from "../approval/question";
 import { Whole } from "../approval/Whole";
 import type { Json } from "../schemaform/schema";
 import { Button } from "../ui/Button";
 import { TextField } from "../ui/Field";
+import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { decisionBody } from "./answer";
 import css from "./PendingReviews.module.css";
@@ -20,10 +22,11 @@ interface Props {
 export function Bulk({ reviews, onClear }: Props) {
   const words = useWords();
   const change = useChangeReview();
+  const [first] = reviews;
   const [reason, setReason] = useState("");
   const [told, setTold] = useState("");
   const [whole, setWhole] = useState(false);
-  const [first] = reviews;
+  const precise = useMemo(() => first === undefined || exact(first.payload), [first]);
   if (!first) return told ? <p role="status">{told}</p> : null;
 
   async function decideAll(type: "approve" | "reject") {
@@ -40,7 +43,8 @@ export function Bulk({ reviews, onClear }: Props) {
   return (
     <section className={css.bulk} aria-label={words.reviews.selected(reviews.length)}>
       <strong>{words.reviews.selected(reviews.length)}</strong>
-      <div className={css.subject}><Whole onCutOff={(cut) => setWhole(!cut)}><Subject question={readQuestion(first.payload, first.response_schema ?? undefined)} /></Whole></div>
+      <div className={css.subject}><Whole onCutOff={(cut) => setWhole(!cut && precise)}><Subject question={readQuestion(first.payload, first.response_schema ?? undefined)} /></Whole></div>
+      {precise ? null : <Notice kind="wait">{words.approval.inexact}</Notice>}
       {answerFor(first, "reject", "") !== undefined ? <TextField bare label={words.reviews.bulkReason} placeholder={words.reviews.bulkReason} value={reason} onChange={setReason} /> : null}
       {answerFor(first, "approve", "") !== undefined ? <Button kind="good" disabled={change.isPending || !whole} onClick={() => void decideAll("approve")}>{words.reviews.bulkApprove}</Button> : null}
       {answerFor(first, "reject", "") !== undefined ? <Button kind="bad" disabled={change.isPending} onClick={() => void decideAll("reject")}>{words.reviews.bulkReject}</Button> : null}

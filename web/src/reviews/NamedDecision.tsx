@@ -1,10 +1,9 @@
 // agent.Review: a decision by name, with notes.
 import { useState, type FormEvent, type ReactNode } from "react";
-import { Arguments } from "../approval/Arguments";
 import type { Question } from "../approval/question";
 import { isRefusal } from "../approval/ReviewCard";
 import type { AnswerProps } from "../approval/useAnswer";
-import { Whole } from "../approval/Whole";
+import { WholeArguments } from "../approval/WholeArguments";
 import { Button } from "../ui/Button";
 import { TextField } from "../ui/Field";
 import { Notice } from "../ui/Notice";
@@ -30,7 +29,7 @@ export function NamedDecision({ question: { context, decisions }, notes, sending
   return (
     <form className={css.form} onSubmit={submit} noValidate>
       {Object.keys(context).length > 0 ? (
-        <section><h3>{words.review.context}</h3><Whole onCutOff={(cut) => setWhole(!cut)}><Arguments value={context} label={words.review.context} /></Whole></section>
+        <section><h3>{words.review.context}</h3><WholeArguments value={context} label={words.review.context} onWhole={setWhole} /></section>
       ) : null}
       {decisions.length > 0 ? (
         <DecisionList label={words.review.decision} value={decision} onChange={setDecision} options={decisions.map((d) => ({ value: d, text: d, disabled: !whole && !isRefusal(d) }))} />

@@ -1,4 +1,5 @@
-import { Arguments } from "../approval/Arguments";
+import { Arguments, spelt } from "../approval/Arguments";
+import { ownDescription } from "../approval/decisions";
 import type { Question } from "../approval/question";
 import { useWords } from "../words/words";
 import css from "./ReviewRequest.module.css";
@@ -11,6 +12,7 @@ export function Subject({ question }: { question: Question }) {
       return question.actions.map((action, i) => (
         <section key={i} className={css.action} aria-label={action.name}>
           <h3 className={css.name}><code>{action.name}</code></h3>
+          {ownDescription(action) ? <p className={css.reason}>{spelt(ownDescription(action))}</p> : null}
           <Arguments value={action.args} />
         </section>
       ));

@@ -59,6 +59,7 @@ export interface ReviewFilter {
   min_age?: string;
   q?: string;
   execution_id?: string;
+  thread_id?: string;
 }
 
 interface Page {
@@ -71,13 +72,14 @@ export const reviewsPath = (project: string) => `/api/v1/projects/${encodeURICom
 export const reviewsFeed = (project: string) => `${reviewsPath(project)}/stream`;
 
 /** A list of reviews: open ones with the longest waiting first, others newest first. */
-export function useReviews(filter: ReviewFilter, limit = 200) {
+export function useReviews(filter: ReviewFilter, { limit = 200, enabled = true } = {}) {
   const project = useProject();
   const query = new URLSearchParams({ limit: String(limit), ...Object.fromEntries(Object.entries(filter).filter(([, v]) => v)) });
   return useQuery({
     queryKey: ["reviews", project, query.toString()],
     queryFn: async () => (await request<Page>(`${reviewsPath(project)}?${query}`)).reviews,
     placeholderData: (old) => old,
+    enabled,
   });
 }
 

@@ -1,5 +1,7 @@
 import { memo } from "react";
+import type { ResolvedRecord } from "../../approval/cardMessage";
 import { ResolvedCard } from "../../approval/ResolvedCard";
+import { useMessageActions } from "./actions";
 import { AiMessage } from "./AiMessage";
 import { textOf } from "./content";
 import type { Entry } from "./entries";
@@ -16,7 +18,7 @@ export const MessageRow = memo(
       case "ai":
         return <AiMessage message={entry.message} calls={entry.calls} last={entry.last} />;
       case "card":
-        return <ResolvedCard record={entry.record} />;
+        return <Card record={entry.record} />;
       case "tool":
         return <ToolCallCard call={{ id: entry.message.tool_call_id, name: entry.message.name ?? "", args: undefined, result: entry.message }} />;
       default:
@@ -25,6 +27,10 @@ export const MessageRow = memo(
   },
   ({ entry: a }, { entry: b }) => a.kind === b.kind && same(a, b),
 );
+
+function Card({ record }: { record: ResolvedRecord }) {
+  return <ResolvedCard record={record} decided={useMessageActions().deciders.get(record.interrupt_id)?.decided} />;
+}
 
 function same(a: Entry, b: Entry): boolean {
   if (a.kind === "card" && b.kind === "card") return a.record === b.record;

@@ -9,16 +9,17 @@ import { useMessageActions } from "./actions";
 import { textOf } from "./content";
 import type { Call } from "./entries";
 import css from "./messages.module.css";
+import { notRun } from "./verdict";
 
-type Status = "running" | "finished" | "error" | "waiting" | "unknown";
-const kinds: Record<Status, BadgeKind> = { running: "accent", finished: "good", error: "bad", waiting: "wait", unknown: "plain" };
+type Status = "running" | "finished" | "error" | "waiting" | "rejected" | "expired" | "unknown";
+const kinds: Record<Status, BadgeKind> = { running: "accent", finished: "good", error: "bad", waiting: "wait", rejected: "bad", expired: "bad", unknown: "plain" };
 
 export function ToolCallCard({ call }: { call: Call }) {
   const words = useWords();
   const { stream, running, waitingCalls, progress } = useMessageActions();
   const live = useToolCalls(stream).find((c) => (c.id ?? c.callId) === call.id);
   const failed = call.result?.status === "error";
-  const status: Status = call.result ? (failed ? "error" : "finished")
+  const status: Status = call.result ? (failed ? (notRun(call, textOf(call.result)) ?? "error") : "finished")
     : waitingCalls.has(call.id) ? "waiting"
     : live?.status === "running" && running ? "running"
     : live?.error ? "error"

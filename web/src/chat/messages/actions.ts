@@ -3,6 +3,7 @@ import type { AnyStream } from "@langchain/react";
 import { createContext, useContext } from "react";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ForkPoint } from "../branches/useForkPoints";
+import type { Deciders } from "../stream/decided";
 import type { Progress } from "../stream/progress";
 
 export interface MessageActions {
@@ -13,6 +14,8 @@ export interface MessageActions {
   /** Calls about which a question is open. */
   waitingCalls: ReadonlySet<string>;
   progress: Progress;
+  /** Who decided about questions that were answered. */
+  deciders: Deciders;
   forks: ReadonlyMap<string, ForkPoint>;
   onShow(checkpoint: string): void;
   onEdit(message: BaseMessage, text: string): void;

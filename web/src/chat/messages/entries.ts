@@ -47,4 +47,7 @@ export function entriesOf(messages: BaseMessage[]): Entry[] {
   return entries;
 }
 
+/** Whether a question of the conversation was answered with a card. */
+export const hasCards = (messages: BaseMessage[]): boolean => messages.some((m) => recordIn(m.response_metadata) !== undefined);
+
 const isTool = (m: BaseMessage): m is ToolMessage => m.getType() === "tool";
