@@ -42,6 +42,15 @@
 // each batch is stored as thread.AppendEntries writes it. The script that stores
 // a batch publishes it, too.
 //
+// # Two masters
+//
+// During a fail-over the master that was deposed may go on taking what comes, and a process may
+// talk to both. So fencing tokens follow the clock: what one master leases, the other takes
+// nothing from. Numbers of events skip a range where the server's history is another one than
+// that which gave the last. And who holds a lease that both know leaves no hole in the log: the
+// store that lacks what came before refuses the rest with ErrConflict, the owner stops without
+// an outcome, and when its lease has run out the run is claimed again and goes on from what is stored.
+//
 // # Repetition
 //
 // The client sends a command again when its reply is lost. So each transition

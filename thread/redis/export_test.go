@@ -12,6 +12,9 @@ func ScriptName(hash string) string {
 	return ""
 }
 
+// ScriptSource is the script with that hash; "" for none.
+func ScriptSource(hash string) string { return scripts()[ScriptName(hash)].source }
+
 // SweepAll repairs what is marked, however fresh the marks are.
 func (s *Store) SweepAll(ctx context.Context) error {
 	for n := range s.keys.shards {

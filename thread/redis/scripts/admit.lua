@@ -175,8 +175,8 @@ if resume then
   end
   for i, t in ipairs(resume.writes) do put_task(t) end
 end
-h.runs = h.runs + 1
 if h.running == 0 then jump(h) end -- that is before the run: what comes between here and its beginning is not
+h.runs = h.runs + 1
 local created = run.created > 0 and run.created or at
 local w = { id = run.id, number = h.runs, status = PENDING, created = created, updated = created, started = 0, ended = 0,
   notbefore = run.notbefore, attempt = 0, cancel = '', suspended = 0, base = h.head, logfrom = 0, logto = 0, cpfrom = 0, cpto = 0,

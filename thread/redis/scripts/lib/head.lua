@@ -18,6 +18,7 @@ local ALL = { 'created', -- when the thread was created: it exists
   'claimop', 'releaseop', -- the claim that gave the lease; the operation that gave back the last one
   'removed',             -- how many runs were removed of late, with what was told then
   'epoch',               -- of the server that gave the last numbers, or made the thread
+  'jumped',              -- number of the newest run when they last jumped
   'status', 'rest',      -- rest: the status when nothing is inflight
   'updated', 'supdated', -- supdated: of the state
   'head',                -- id of the newest root checkpoint

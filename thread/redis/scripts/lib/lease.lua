@@ -28,7 +28,8 @@ end
 local function begin(h, w, c, at)
   unqueue(h, w.number)
   h.running, h.runid, h.attempt, h.lost, h.started, h.cancel = w.number, w.id, 1, 0, at, arms_call(w.cancel) and w.cancel or ''
-  h.fbase = jump(h) and JUMP or 0 -- what the server has lost may have begun it
+  jump(h)
+  h.fbase = w.number <= h.jumped and JUMP or 0 -- what the server has lost may have begun it
   h.freserved, h.runbytes = h.fbase + c.reserve, 0
   h.base, h.baserest, h.cpfrom = h.head, h.rest, h.cps + 1
   lease(h, c, at)

@@ -106,7 +106,7 @@ local JUMP = 8388608
 local function jump(h)
   local epoch = epoch_now()
   local lost = h.epoch ~= '' and h.epoch ~= epoch
-  if lost then h.npos, h.nseq = h.npos + JUMP, h.nseq + JUMP end
+  if lost then h.npos, h.nseq, h.jumped = h.npos + JUMP, h.nseq + JUMP, h.runs end
   h.epoch = epoch
   return lost
 end

@@ -17,6 +17,7 @@ end
 
 -- land gives a floating batch the next numbers of a thread on which nothing is leased.
 local function land(h, f)
+  jump(h)
   local data = f.head .. uvarint(h.npos) .. f.middle
   if f.numbered > 0 then data = data .. uvarint(2 * h.nseq) .. f.tail end
   local batch = { first = h.npos, last = h.npos + f.entries - 1, count = f.entries, millis = f.millis, data = data, seq = 0 }
