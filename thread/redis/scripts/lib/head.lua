@@ -61,8 +61,10 @@ local function load(names)
 end
 
 -- epoch_now names the server's history: another one follows a restart or fail-over.
+local epoch
 local function epoch_now()
-  return string.sub(string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or '', 1, 16)
+  if not epoch then epoch = string.sub(string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or '', 1, 16) end
+  return epoch
 end
 
 -- fresh is the head of a thread to be.

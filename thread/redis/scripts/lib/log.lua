@@ -97,16 +97,15 @@ local function snapshot()
 end
 
 -- JUMP is skipped where numbers may have been given that the server has lost. A master that
--- was deposed without knowing it may give ranges to several owners: JUMP goes beyond eight.
+-- was deposed without knowing it may give ranges to several owners: JUMP goes beyond seven.
 local JUMP = 8388608
 
 -- jump skips numbers, before new ones are given, when the server has another
 -- history than the one that gave the last: after a fail-over or restart it may have
 -- lost the newest (decisions 2). It tells whether that is so.
 local function jump(h)
-  local epoch = epoch_now()
-  local lost = h.epoch ~= '' and h.epoch ~= epoch
+  local lost = h.epoch ~= '' and h.epoch ~= epoch_now()
   if lost then h.npos, h.nseq, h.jumped = h.npos + JUMP, h.nseq + JUMP, h.runs end
-  h.epoch = epoch
+  h.epoch = epoch_now()
   return lost
 end
