@@ -65,7 +65,8 @@ func newFold(source Source, run *thread.Run, d dialect) fold {
 
 // apply projects the next entry. On an error nothing has changed.
 func (f *fold) apply(ctx context.Context, e thread.Entry) ([]frame.Frame, error) {
-	state, err := f.states.get(ctx, e.Event.NS, f.project.NeedsState(e))
+	needs := f.project.NeedsState(e)
+	state, err := f.states.get(ctx, e.Event.NS, needs)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +79,7 @@ func (f *fold) apply(ctx context.Context, e thread.Entry) ([]frame.Frame, error)
 	if f.gap && len(frames) > 0 {
 		frames[0].Gap, f.gap = true, false
 	}
+	f.gap = f.gap || needs != "" && state == nil // a fail-over took the checkpoint, or it isn't where it is looked for yet
 	return frames, nil
 }
 

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -127,29 +128,49 @@ func TestRecoveredRunJumpsAndTellsTheGap(t *testing.T) {
 	}
 }
 
-// A run whose beginning a fail-over took begins anew. Who was told of the first beginning and
-// who comes later are told the same under a number.
+// A run whose beginning a fail-over took begins anew, as a first attempt if the new master knows
+// nothing of one. Who was told of the first beginning and who comes later are told the same under a number.
 func TestARunThatBeginsAnewHasTheSameNumbersForAll(t *testing.T) {
+	t.Parallel()
+	for attempt := 1; attempt <= 2; attempt++ {
+		m, hub := setup(t)
+		w := newWorker(m, hub, newRun("run", "values", "custom"))
+		s := server(t, hub, m, nil)
+		live := connect(t, s.URL+"/run", "")
+		w.start()
+		w.values(1)
+		require.Equal(t, []string{"0", "1"}, ids(live.events(2)))
+		m.cut("thread", 1<<20) // they are gone with the master
+		w.pos, w.seq = 1<<20, 1<<20
+		w.commit(w.entry(agent.RunStarted, "", agent.RunStart{GraphID: "graph", Attempt: attempt, FrameBase: 1 << 20}))
+		w.values(1)
+		w.custom(`"x"`)
+		w.finish()
+		first := live.rest()
+		later := connect(t, s.URL+"/run", "").rest()
+		require.Equal(t, []string{"1048576", "1048577"}, ids(first))
+		require.Equal(t, []string{"1048575", "1048576", "1048577"}, ids(later))
+		require.Contains(t, later[0], fmt.Sprintf(`"attempt":%d`, attempt))
+		require.Equal(t, first, later[1:])
+	}
+}
+
+// A state that is gone, as with a master, or that isn't yet where it is looked for, isn't passed over in silence.
+func TestAFrameWhoseStateIsGoneIsAGap(t *testing.T) {
 	t.Parallel()
 	m, hub := setup(t)
 	w := newWorker(m, hub, newRun("run", "values", "custom"))
-	s := server(t, hub, m, nil)
-	live := connect(t, s.URL+"/run", "")
 	w.start()
-	w.values(1)
-	require.Equal(t, []string{"0", "1"}, ids(live.events(2)))
-	m.cut("thread", 1<<20) // they are gone with the master
-	w.pos, w.seq = 1<<20, 1<<20
-	w.commit(w.entry(agent.RunStarted, "", agent.RunStart{GraphID: "graph", Attempt: 2, FrameBase: 1 << 20}))
 	w.values(1)
 	w.custom(`"x"`)
 	w.finish()
-	first := live.rest()
-	later := connect(t, s.URL+"/run", "").rest()
-	require.Equal(t, []string{"1048576", "1048577"}, ids(first))
-	require.Equal(t, []string{"1048575", "1048576", "1048577"}, ids(later))
-	require.Contains(t, later[0], `"attempt":2`)
-	require.Equal(t, first, later[1:])
+	clear(m.states)
+	s := server(t, hub, m, nil)
+	c := connect(t, s.URL+"/run", "")
+	body, err := io.ReadAll(c.in)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0", "2"}, ids([]string{string(body)}))
+	require.Contains(t, string(body), ": gap\nevent: custom")
 }
 
 // What a worker stored last, and what nobody has heard of yet when this process takes

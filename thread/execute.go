@@ -144,9 +144,7 @@ func (s *Service) started(a *active, cfg agent.Config) agent.Event {
 		Metadata: streamMetadata(run), Configurable: publicConfigurable(cfg.Configurable),
 		RecursionLimit: cfg.RecursionLimit, Tags: cfg.Tags, Input: run.Kwargs.Input,
 	}
-	if start.Attempt > 1 {
-		start.FrameBase = a.recorder.lease.FrameBase
-	}
+	start.FrameBase = a.recorder.lease.FrameBase // of a first attempt when a fail-over may have taken another one
 	return agent.Event{Kind: agent.RunStarted, At: s.clock.Now().UnixMilli(), Payload: start}
 }
 

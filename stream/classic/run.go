@@ -27,7 +27,7 @@ func (p *Projection) runStarted(start agent.RunStart) {
 	}
 	p.describe(start)
 	p.open = map[string]*streamed{}
-	if start.Attempt > 1 && start.FrameBase > p.next {
+	if start.FrameBase > p.next {
 		p.next = start.FrameBase // a dead worker may have delivered numbers up to here (decisions 2)
 		if !p.started {
 			p.next-- // what was lost with its beginning must not move the numbers that follow

@@ -117,7 +117,7 @@ func (p *Projection) event(e agent.Event, state *agent.State) {
 			p.question(v)
 		}
 	case agent.RunStart:
-		if v.Attempt > 1 {
+		if v.Attempt > 1 || v.FrameBase > 0 {
 			clear(p.speaking)
 			p.asked = nil
 			p.next = max(p.next, v.FrameBase) // a dead worker may have delivered numbers up to here (decisions 2)

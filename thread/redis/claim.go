@@ -181,18 +181,23 @@ func (s *Store) queueHeadsByScript(ctx context.Context) ([][]queued, error) {
 	return list, nil
 }
 
-// claim leases a run of one thread. A thread that the queue was wrong about is put right.
+// claim leases a run of one thread; with ErrUnconfirmed nobody has it, and it is given back. A
+// thread that the queue was wrong about is put right.
 func (s *Store) claim(ctx context.Context, id string, c thread.Claim) (run thread.Run, lease thread.Lease, ok bool, err error) {
 	args := append([]any{newOp()}, s.channelArgs(id)...)
 	args = append(append(args, c.RunID), claimArgs(c)...)
-	r := s.eval(ctx, "claim", s.keys.thread(id), args...)
+	r := s.confirmedBy(ctx, s.confirm.ofLease(claimDefaults(c).Lease), "claim", s.keys.thread(id), args...)
 	if r.err != nil {
 		return run, lease, false, r.err
 	}
+	unconfirmed := r.unconfirmed
 	switch r.status() {
 	case "GONE", "NONE":
 		return run, lease, false, s.reconcile(ctx, id, "")
 	case "LOST":
+		if unconfirmed != nil {
+			return run, lease, false, fmt.Errorf("give run up: %w", unconfirmed)
+		}
 		token, now := r.int(), timeOf(r.int())
 		if run, err = takeRun(id, &r); err != nil {
 			return run, lease, false, err
@@ -206,6 +211,12 @@ func (s *Store) claim(ctx context.Context, id string, c thread.Claim) (run threa
 	held := r.inner()
 	if lease, err = takeLease(id, &held); err != nil || r.err != nil {
 		return run, lease, false, errorsFirst(err, r.err)
+	}
+	if unconfirmed != nil {
+		if err := s.ReleaseRun(ctx, lease); err != nil {
+			s.log.Warn("give back a run whose lease no replica has", "thread", id, "err", err)
+		}
+		return thread.Run{}, thread.Lease{}, false, fmt.Errorf("claim run %s: %w", run.ID, unconfirmed)
 	}
 	// The lease is ours, whatever becomes of the queue: an entry that is too early costs others a look.
 	if err := s.derive(ctx, w, derived{}); err != nil {

@@ -11,7 +11,8 @@ import (
 )
 
 // Durability says what an acknowledged decision survives (decisions 18): a run
-// that was admitted, an answer, a question with a review, the end of a run, an edit, an audit entry.
+// that was admitted, an answer, a question with a review, the end of a run, an edit, an audit entry;
+// with Replicated also who executes a run.
 type Durability string
 
 // The levels of durability.
@@ -74,10 +75,23 @@ func confirmationFor(d Durability, within time.Duration, servers []serverInfo) (
 	return c, nil
 }
 
+// ofLease is the confirmation that a lease wants: that the replicas have it. A master that was
+// deposed without knowing it has none, and would take the runs of the new one's owners over: their
+// leases have run out there. The wait leaves half of the lease.
+func (c confirmation) ofLease(lease time.Duration) confirmation {
+	c.needed, c.aof, c.local = c.replicas > 0, false, 0
+	c.within = max(time.Millisecond, min(c.within, lease/2)) // 0 would be for ever
+	return c
+}
+
 // confirmed runs a script and waits, on the same connection, until what it stored
 // is as durable as asked for. With ErrUnconfirmed the reply is good all the same.
 func (s *Store) confirmed(ctx context.Context, name string, keys []string, args ...any) reply {
-	if !s.confirm.needed {
+	return s.confirmedBy(ctx, s.confirm, name, keys, args...)
+}
+
+func (s *Store) confirmedBy(ctx context.Context, c confirmation, name string, keys []string, args ...any) reply {
+	if !c.needed {
 		return s.eval(ctx, name, keys, args...)
 	}
 	for try := 0; ; try++ {
@@ -89,14 +103,14 @@ func (s *Store) confirmed(ctx context.Context, name string, keys []string, args 
 		var wait rds.Cmder
 		_, _ = node.Pipelined(ctx, func(p rds.Pipeliner) error { // each command has its own error
 			run = p.EvalSha(ctx, scripts()[name].Hash(), keys, args...)
-			wait = s.confirm.add(ctx, p)
+			wait = c.add(ctx, p)
 			return nil
 		})
 		value, failed := run.Result()
 		switch {
 		case failed == nil:
 			r := newReply(name, value)
-			r.unconfirmed = s.confirm.check(wait)
+			r.unconfirmed = c.check(wait)
 			return r
 		case rds.HasErrorPrefix(failed, "NOSCRIPT") && try < 3:
 			err = node.ScriptLoad(ctx, scripts()[name].source).Err()

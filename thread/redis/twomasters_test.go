@@ -24,11 +24,11 @@ type masters struct {
 	there, here      *rds.Client
 }
 
-func startMasters(t *testing.T) *masters {
-	m := &masters{deposed: redistest.Start(t, "--repl-diskless-sync-delay", "0")}
+func startMasters(t *testing.T, args ...string) *masters {
+	m := &masters{deposed: redistest.Start(t, append(args, "--repl-diskless-sync-delay", "0")...)}
 	_, port, err := net.SplitHostPort(m.deposed.Addr())
 	require.NoError(t, err)
-	m.present = redistest.Start(t, "--replicaof", "127.0.0.1", port)
+	m.present = redistest.Start(t, append(args, "--replicaof", "127.0.0.1", port)...)
 	m.there = rds.NewClient(&rds.Options{Addr: m.deposed.Addr(), DisableIdentity: true})
 	m.here = rds.NewClient(&rds.Options{Addr: m.present.Addr(), DisableIdentity: true})
 	t.Cleanup(func() {
@@ -186,6 +186,40 @@ func TestTwoMastersLeaseApart(t *testing.T) {
 		here.FrameBase, here.FrameReserved = there.FrameReserved+1, there.FrameReserved+1 // frames are counted by run
 		requireApart(t, there, here)
 	})
+}
+
+// TestDeposedMasterLeasesNothing: with durability replicated no run is begun, taken over or given up at a
+// master that has no replica any more.
+func TestDeposedMasterLeasesNothing(t *testing.T) {
+	t.Parallel()
+	m := startMasters(t, "--appendonly", "yes", "--appendfsync", "always")
+	deposed, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: m.deposed.URL(), Durability: redis.Replicated, ConfirmWithin: 200 * time.Millisecond})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, deposed.Close()) }()
+	begun, waiting := admission(newID()), admission(newID())
+	for _, a := range []thread.Admission{begun, waiting} {
+		_, err = deposed.AdmitRun(t.Context(), a)
+		require.NoError(t, err)
+	}
+	held := leased(t, deposed, begun.Run.ID)
+	m.promote(t)
+	for what, c := range []thread.Claim{
+		{RunID: begun.Run.ID, Lease: time.Minute, MaxAttempts: 1}, // it would be given up
+		{RunID: begun.Run.ID, Lease: time.Minute},
+		{RunID: waiting.Run.ID, Lease: time.Minute},
+	} {
+		for range 2 { // it is given back each time
+			_, _, ok, err := deposed.ClaimRun(t.Context(), c)
+			require.ErrorIs(t, err, thread.ErrUnconfirmed, what)
+			require.False(t, ok)
+		}
+	}
+	run, err := deposed.GetRun(t.Context(), begun.Run.ThreadID, begun.Run.ID)
+	require.NoError(t, err)
+	require.Equal(t, thread.RunRunning, run.Status)
+	present := openOn(t, m.present)
+	require.NoError(t, present.AppendLog(t.Context(), held, notes(held, held.NextPos, 1)), "its owner goes on")
+	leased(t, present, waiting.Run.ID)
 }
 
 // TestTwoMastersTellApart: nor what one tells of a run that ends without an owner.
