@@ -108,7 +108,7 @@ test("nothing is approved while a part of it is cut off; refusing is always poss
   const tab = await chat(t, "human_in_the_loop");
   await say(tab, `Send an e-mail to ada@example.com about the order: ${"one more line. ".repeat(400)}`);
   const card = question(tab);
-  await card.getByText("Approving needs the full arguments on the screen.").waitFor();
+  await card.getByText("Approving needs all of it on the screen.").waitFor();
   assert.ok(await button(card, "Approve").isDisabled());
   assert.ok(await button(card, "Edit").isDisabled(), "an edited call runs with the rest of it");
   assert.ok(await button(card, "Reject").isEnabled());

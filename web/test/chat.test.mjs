@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ownServer } from "./durable.mjs";
-import { accessible, button, chat, composer, messages, newTab, putItem, question, sameWindow, say, server, word } from "./app.mjs";
+import { accessible, ask, button, chat, composer, messages, newTab, putItem, question, sameWindow, say, server, word } from "./app.mjs";
 
 /** Lets the agent builder go on in the conversation that is shown. */
 const openGate = (tab) => putItem(["gates"], new URL(tab.url()).pathname.split("/").at(-1), { open: true });
@@ -122,6 +122,24 @@ test("a run that fails says why, and is tried again", async (t) => {
   }
   await sunny.waitFor();
   assert.equal(await messages(tab).getByText("How is the weather?").count(), 1);
+});
+
+test("a run that failed before the page was opened says why there, too, and is tried again", async (t) => {
+  const thread = await ask("moody", "How is the weather?");
+  const tab = await newTab(t);
+  await tab.goto(`${server}/app/chat/${thread}`);
+  const failed = tab.getByRole("alert").filter({ hasText: "The run failed: the weather service is down" });
+  await failed.waitFor();
+  await accessible(tab);
+  const sunny = messages(tab).getByText("It is sunny.");
+  for (let tries = 0; tries < 3 && (await failed.or(sunny).first().waitFor(), await failed.isVisible()); tries++) {
+    await button(failed, "Try again").click();
+    await failed.waitFor({ state: "detached" });
+  }
+  await sunny.waitFor();
+  await tab.reload();
+  await sunny.waitFor();
+  assert.equal(await failed.count(), 0);
 });
 
 test("a message is edited: the versions can be switched, also after a reload", async (t) => {

@@ -110,7 +110,7 @@ const reviewsAlias = createRoute({
 
 const routeTree = root.addChildren([home, chat, reviews, review, executions, execution, audit, access, keysAlias, reviewsAlias]);
 
-export const router = createRouter({ routeTree, defaultPreload: "intent", scrollRestoration: false });
+export const router = createRouter({ routeTree, search: { strict: true }, defaultPreload: "intent", scrollRestoration: false });
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -5,7 +5,7 @@ import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { ActionItem } from "./ActionItem";
 import css from "./cards.module.css";
-import { answerOf, type Decision } from "./decisions";
+import { answerOf, runsIt, type Decision } from "./decisions";
 import type { Question } from "./question";
 import { issuesBelow } from "./refusal";
 import type { AnswerProps } from "./useAnswer";
@@ -21,6 +21,7 @@ export function ActionsCard({ question, sending, refusal, send }: Props) {
   const [whole, setWhole] = useState<boolean[]>(() => actions.map(() => false));
   const alone = actions.length === 1;
   const decided = decisions.filter((d) => d !== undefined);
+  const unseen = decisions.some((d, i) => d && runsIt(d.type) && !whole[i]); // the window has changed since
   const approvable = actions.every((a, i) => a.allowed.includes("approve") && whole[i]);
 
   function decide(index: number, decision: Decision | undefined) {
@@ -46,7 +47,7 @@ export function ActionsCard({ question, sending, refusal, send }: Props) {
           {decided.length === 0 && actions.every((a) => a.allowed.includes("approve")) ? (
             <Button disabled={sending || !approvable} onClick={() => setDecisions(actions.map(() => ({ type: "approve" })))}>{words.approval.approveAll}</Button>
           ) : null}
-          <Button kind="primary" disabled={sending || decided.length < actions.length} onClick={() => send(answerOf(question, decided))}>
+          <Button kind="primary" disabled={sending || decided.length < actions.length || unseen} onClick={() => send(answerOf(question, decided))}>
             {sending ? words.approval.sending : words.approval.sendAll(actions.length)}
           </Button>
         </footer>

@@ -19,7 +19,7 @@ interface Props extends AnswerProps {
   question: Question & { kind: "form" };
 }
 
-export function FormCard({ question: { form }, sending, refusal, send }: Props) {
+export function FormCard({ question: { form }, sending, refusal, send, notes }: Props) {
   const words = useWords();
   const locale = useLocale();
   const [values, setValues] = useState<JsonObject>(() => initialValues(form));
@@ -50,6 +50,7 @@ export function FormCard({ question: { form }, sending, refusal, send }: Props) 
         ))}
       </div>
       {declining ? <TextArea label={words.approval.rejectReason} value={message} onChange={setMessage} autoFocus /> : null}
+      {notes}
       {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
       <div className={css.buttons}>
         {form.allowed.includes("approve") && !declining ? (

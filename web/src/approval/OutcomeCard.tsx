@@ -14,7 +14,7 @@ interface Props extends AnswerProps {
   question: Question & { kind: "outcome" };
 }
 
-export function OutcomeCard({ question, sending, refusal, send }: Props) {
+export function OutcomeCard({ question, sending, refusal, send, notes }: Props) {
   const words = useWords();
   const [result, setResult] = useState("");
   const [asking, setAsking] = useState(false);
@@ -24,6 +24,7 @@ export function OutcomeCard({ question, sending, refusal, send }: Props) {
       <p>{words.approval.unknownLead(question.step)}</p>
       <p><small>{words.approval.idempotencyKey}: <code>{question.idempotencyKey}</code></small></p>
       {asking ? <TextArea label={`${words.chat.result} (${words.approval.valueHint})`} value={result} onChange={setResult} /> : null}
+      {notes}
       {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
       <div className={css.buttons}>
         <Button disabled={sending} onClick={() => send({ type: "retry" })}>{words.approval.outcome.retry}</Button>

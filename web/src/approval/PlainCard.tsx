@@ -19,7 +19,7 @@ interface Props extends AnswerProps {
   schema: Schema | undefined;
 }
 
-export function PlainCard({ question, schema, sending, refusal, send }: Props) {
+export function PlainCard({ question, schema, sending, refusal, send, notes }: Props) {
   const words = useWords();
   const formed = schema !== undefined && typeOf(schema) !== undefined;
   const [text, setText] = useState("");
@@ -39,6 +39,7 @@ export function PlainCard({ question, schema, sending, refusal, send }: Props) {
       {formed ? <SchemaForm schema={schema} value={value} errors={errors} onChange={setValue} /> : (
         <TextArea label={words.approval.value} help={words.approval.valueHint} value={text} onChange={setText} error={tried && text.trim() === "" ? words.form.missing : undefined} />
       )}
+      {notes}
       {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
       <div className={css.buttons}><Button kind="primary" type="submit" disabled={sending}>{words.approval.respondSend}</Button></div>
     </form>

@@ -1,9 +1,13 @@
 // Content of which all has to be seen: as long as a part is cut off, nothing may be approved
 // (spec/demand.md D-105).
-import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { createContext, useContext, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { Button } from "../ui/Button";
 import { useWords } from "../words/words";
 import css from "./Whole.module.css";
+
+/** Whether what stands around a decision, and has a Whole of its own, can be seen in full. */
+export const InSight = createContext(true);
+export const useInSight = () => useContext(InSight);
 
 interface Props {
   /** Told whether a part can't be seen. */

@@ -1,5 +1,5 @@
 // Sending an answer: one at a time, and what the server said about the last one.
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import type { Json } from "../schemaform/schema";
 import { refusalOf, type Refusal } from "./refusal";
 
@@ -8,6 +8,8 @@ export interface AnswerProps {
   sending: boolean;
   refusal: Refusal | null;
   send(answer: Json): void;
+  /** What belongs before the buttons, if anything does: a reviewer's notes. */
+  notes?: ReactNode;
 }
 
 export function useAnswer(deliver: (answer: Json) => Promise<void>): AnswerProps {

@@ -1,5 +1,5 @@
 // The chat: conversations at the side, one of them in the middle.
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { ApiError } from "../api/request";
 import { Empty } from "../ui/Empty";
@@ -65,7 +65,7 @@ export function ChatPage() {
           </Panel>
         </Suspense>
       ) : null}
-      {missing ? <Empty title={words.threads.unknown} /> : null}
+      {missing ? <Empty title={words.threads.unknown}><Link to="/app/chat/{-$threadId}" params={{ threadId: undefined }} search={{}}>{words.threads.create}</Link></Empty> : null}
       {agents.isSuccess && list.length === 0 ? <Empty title={words.chat.noAgents} /> : null}
       {agents.error ? <Empty title={agents.error.message} /> : null}
       {agent && !missing ? (

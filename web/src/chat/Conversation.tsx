@@ -19,6 +19,7 @@ import { MessageList } from "./messages/MessageList";
 import { Questions } from "./Questions";
 import { Nested } from "./nested/Nested";
 import { RunState } from "./RunState";
+import { useStoredFailure } from "./stream/failure";
 import { useOpenQuestions } from "./stream/questions";
 import { useChatStream } from "./stream/useChatStream";
 import { useWake } from "./stream/wake";
@@ -46,20 +47,23 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
   const crowded = route.useLoaderData();
   const changed = useThreadsChanged();
   const [inspecting, setInspecting] = useState(false);
+  const [ran, setRan] = useState(threadId === undefined); // whether this page has begun a run, and was told what came of it
   const [stored, setStored] = useState(threadId !== undefined); // whether the server has the thread
 
   const { stream, connection } = useChatStream({
     crowded, agent, threadId, onThreadId: onBegan,
-    onRunChanged() {
+    onRunChanged(own) {
       setStored(true);
+      if (own) setRan(true);
       changed();
       void queries.invalidateQueries({ queryKey: checkpointsKey(stream.threadId) });
     },
   });
-  useWake(stream, stored ? threadId : undefined);
+  useWake(stream, stored ? threadId : undefined, changed);
   const branches = useBranches(stream, stored ? threadId : undefined, at, (leaf) => void navigate({ to: ".", search: (old) => ({ ...old, at: leaf }), replace: true }));
   const questions = useOpenQuestions(stream);
   const { actions, send, failure, unsent } = useActions(stream, branches, questions);
+  const before = useStoredFailure(ran ? undefined : threadId);
   const open = branches.older ? [] : questions;
   const running = stream.isLoading && open.length === 0; // a thread that waits for an answer is told to be loading
   return (
@@ -76,7 +80,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
             <>
               {branches.older ? null : <Nested stream={stream} />}
               <Questions stream={stream} questions={open} />
-              <RunState stream={stream} asking={open.length > 0} failure={failure} unsent={unsent} onRetry={() => void branches.submit(null)} />
+              <RunState stream={stream} asking={open.length > 0} failure={failure} before={branches.older ? undefined : before} unsent={unsent} onRetry={() => void branches.submit(null)} />
             </>
           }
         />

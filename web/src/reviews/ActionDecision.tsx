@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { spelt } from "../approval/Arguments";
 import { ownDescription, runsIt, type Decision } from "../approval/decisions";
 import type { Action, DecisionType } from "../approval/question";
@@ -40,6 +40,12 @@ export function ActionDecision({ action, alone, issues, onDecide }: Props) {
     else if (next === "edit") onDecide(validate(value, schema, words).size === 0 ? { type: next, name: action.name, args: value } : undefined);
     else onDecide(undefined);
   }
+  // The window may have changed since.
+  const unseen = type !== undefined && runsIt(type) && !whole;
+  useEffect(() => {
+    if (unseen) setType(undefined);
+    if (unseen) onDecide(undefined);
+  }, [unseen]);
   const description = ownDescription(action);
   const formed = typeOf(schema) === "object" && schema.properties !== undefined;
   return (

@@ -49,10 +49,9 @@ export function DecisionForm({ review, question, onFaster }: Props) {
     <section className={css.form} aria-label={words.review.decision}>
       {question.kind === "actions" ? <ActionDecisions question={question} notes={notesField} {...answer} /> : null}
       {question.kind === "review" ? <NamedDecision question={question} notes={notesField} {...answer} /> : null}
-      {question.kind === "form" ? <FormCard question={question} {...answer} /> : null}
-      {question.kind === "outcome" ? <OutcomeCard question={question} {...answer} /> : null}
-      {question.kind === "plain" ? <PlainCard question={question} schema={review.response_schema ?? undefined} {...answer} /> : null}
-      {question.kind === "form" || question.kind === "outcome" || question.kind === "plain" ? notesField : null}
+      {question.kind === "form" ? <FormCard question={question} notes={notesField} {...answer} /> : null}
+      {question.kind === "outcome" ? <OutcomeCard question={question} notes={notesField} {...answer} /> : null}
+      {question.kind === "plain" ? <PlainCard question={question} schema={review.response_schema ?? undefined} notes={notesField} {...answer} /> : null}
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { ApiError } from "../api/request";
 import { callNames, readQuestion } from "../approval/question";
 import { verdictLine } from "../approval/verdicts";
 import { Waiting } from "../approval/Waiting";
+import { InSight, Whole } from "../approval/Whole";
 import { Json } from "../json/Json";
 import { Badge } from "../ui/Badge";
 import { Empty } from "../ui/Empty";
@@ -28,6 +29,7 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
   // What was looked at when the page opened: a new suspension says so before it may be decided.
   const [seen, setSeen] = useState<number | null>(null);
   const [faster, setFaster] = useState<{ by: string | null; decision: string | null } | null>(null);
+  const [messageCut, setMessageCut] = useState(false);
   const question = useMemo(() => review && readQuestion(review.payload, review.response_schema ?? undefined), [review?.payload, review?.response_schema]);
   if (!review || !question) {
     const unknown = found.error instanceof ApiError && found.error.status === 404;
@@ -59,11 +61,15 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
       </p>
       {open ? <Presence id={id} /> : null}
       {open ? <Claim review={review} /> : <Outcome review={review} question={question} />}
-      {review.message ? <section><h3>{w.message}</h3><blockquote className={css.quote} tabIndex={0}>{review.message}</blockquote></section> : null}
+      {review.message ? <section><h3>{w.message}</h3><Whole onCutOff={setMessageCut}><blockquote className={css.quote}>{review.message}</blockquote></Whole></section> : null}
       {review.input && typeof review.input === "object" ? <details className={css.more}><summary>{w.input}</summary><Json value={review.input} label={w.input} /></details> : null}
       {review.suspend_reason ? <section><h3>{w.reason}</h3><p className={css.reason}>{review.suspend_reason}</p></section> : null}
       {changed ? <Notice kind="wait" alert>{w.changed}</Notice> : null}
-      {open && review.may_decide ? <DecisionForm key={review.generation} review={review} question={question} onFaster={(by, decision) => setFaster({ by, decision })} /> : <Subject question={question} />}
+      {open && review.may_decide ? (
+        <InSight value={!messageCut}>
+          <DecisionForm key={review.generation} review={review} question={question} onFaster={(by, decision) => setFaster({ by, decision })} />
+        </InSight>
+      ) : <Subject question={question} />}
       {open && !review.may_decide ? <Notice kind="wait">{w.mayNot}{review.refusal ? `: ${review.refusal}` : ""}</Notice> : null}
       {faster ? <Notice kind="wait" alert>{w.faster(faster.by ?? words.reviews.unnamed, verdictLine(faster.decision, callNames(question), words))}</Notice> : null}
       <Comments review={review} />

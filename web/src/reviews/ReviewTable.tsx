@@ -32,7 +32,7 @@ export function ReviewTable({ reviews, chosen, marked, onMark, onChoose, onReach
   };
   const digest = reviews.find((r) => marked.has(r.review_id))?.digest;
   return (
-    <table className={table.table}>
+    <table className={`${table.table} ${css.table}`}>
       <thead>
         <tr>
           <th><span hidden>{w.selected(0)}</span></th><th>{w.action}</th><th>{w.agent}</th>
@@ -58,16 +58,16 @@ export function ReviewTable({ reviews, chosen, marked, onMark, onChoose, onReach
                     disabled={!review.may_decide || (digest !== undefined && digest !== review.digest)} title={digest !== undefined && digest !== review.digest ? w.bulkHint : undefined} />
                 ) : null}
               </td>
-              <td className={table.grow}>
+              <td className={`${table.grow} ${css.what}`}>
                 <Link to="/reviews/$reviewId" params={{ reviewId: id }} className={table.link} data-review={id} onFocus={() => onReach?.(id)} onClick={(e) => { if (!e.metaKey && !e.ctrlKey) { e.preventDefault(); onChoose(id); } e.stopPropagation(); }}>
                   {reviewTitle(review)}
                 </Link>
                 <br /><small>{review.message === null ? review.suspend_reason : shortened(review.message, 140)}</small>
               </td>
-              <td className={table.tight}>{review.agent.replaceAll("_", " ")}</td>
+              <td className={css.agent}>{review.agent.replaceAll("_", " ")}</td>
               {has.requester ? <td>{review.requester}</td> : null}
               <td className={table.tight}><Age review={review} /></td>
-              {has.deadline ? <td className={table.tight}><Deadline review={review} /></td> : null}
+              {has.deadline ? <td><Deadline review={review} /></td> : null}
               {has.state ? <td>{review.status === "pending" ? null : <Badge kind={kinds[review.status]}>{review.status === "claimed" ? review.assignee : w.statuses[review.status]}</Badge>}</td> : null}
             </tr>
           );

@@ -211,7 +211,7 @@ export const en = {
     value: "Answer",
     valueHint: "Text, or JSON",
     showAll: "Show all",
-    cutOff: "Approving needs the full arguments on the screen.",
+    cutOff: "Approving needs all of it on the screen.",
     partOf: (path: string) => `Asked in ${path}`,
     was: "Before",
     now: "After",

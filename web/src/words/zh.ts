@@ -211,7 +211,7 @@ export const zh: Words = {
     value: "答复",
     valueHint: "文本或 JSON",
     showAll: "显示全部",
-    cutOff: "批准前须在屏幕上看到完整参数。",
+    cutOff: "批准前须在屏幕上看到完整内容。",
     partOf: (path) => `提问位置：${path}`,
     was: "之前",
     now: "之后",

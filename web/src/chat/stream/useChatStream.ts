@@ -13,7 +13,8 @@ interface Options {
   agent: Agent;
   threadId: string | undefined;
   onThreadId(id: string): void;
-  onRunChanged(): void;
+  /** A run began or ended; own: this page has begun it. */
+  onRunChanged(own: boolean): void;
 }
 
 /** A conversation with an agent, by the published hook. */
@@ -25,8 +26,8 @@ export function useChatStream({ crowded, agent, threadId, onThreadId, onRunChang
   const callbacks = useMemo(
     () => ({
       onThreadId: (id: string) => latest.current.onThreadId(id),
-      onCreated: () => latest.current.onRunChanged(),
-      onCompleted: () => latest.current.onRunChanged(),
+      onCreated: () => latest.current.onRunChanged(true),
+      onCompleted: () => latest.current.onRunChanged(false), // also of one that ended before the page was there,
     }),
     [],
   );

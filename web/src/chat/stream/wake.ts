@@ -7,8 +7,11 @@ import { useFeed } from "../../feed/feed";
 import type { Thread } from "../threads/threads";
 import type { ChatStream } from "./useChatStream";
 
-/** Reads the conversation again when it changed while this page had no stream of it. threadId is absent until the server has it. */
-export function useWake(stream: ChatStream, threadId: string | undefined): void {
+/**
+ * Reads the conversation again when it changed while this page had no stream of it, and says so. threadId is
+ * absent until the server has it.
+ */
+export function useWake(stream: ChatStream, threadId: string | undefined, changed: () => void): void {
   const controller = stream[STREAM_CONTROLLER];
   const live = useRef(false); // streams stay open from the first run or question on
   const known = useRef<string | undefined>(undefined);
@@ -21,7 +24,10 @@ export function useWake(stream: ChatStream, threadId: string | undefined): void 
   async function look() {
     if (live.current || !threadId || stream.isThreadLoading) return;
     const { updated_at: updated } = await request<Thread>(`/threads/${threadId}?select=updated_at`);
-    if (known.current !== undefined && known.current !== updated && !live.current) await controller.hydrate(threadId);
+    if (known.current !== undefined && known.current !== updated && !live.current) {
+      await controller.hydrate(threadId);
+      changed();
+    }
     known.current = updated;
   }
   const { isThreadLoading: loading } = stream;

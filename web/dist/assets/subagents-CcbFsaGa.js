@@ -1,0 +1,1 @@
+export{u as SubagentDiscoveryHandle}from"./ChatPage-sXf3Z4Yu.js";
