@@ -34,8 +34,8 @@ const DefaultRingBytes = 4 << 20
 type Hub struct {
 	source    Source
 	ringBytes int
-	closed    chan struct{}
-	closeOnce sync.Once
+	life      context.Context // ends with Close
+	endLife   context.CancelFunc
 
 	relay  Relay
 	mu     sync.RWMutex
@@ -57,7 +57,8 @@ func NewHub(o HubOptions) *Hub {
 	if o.RingBytes <= 0 {
 		o.RingBytes = DefaultRingBytes
 	}
-	return &Hub{source: o.Source, ringBytes: o.RingBytes, closed: make(chan struct{}), feeds: map[string]*feed{}, wheels: map[time.Duration]*wheel{}}
+	life, end := context.WithCancel(context.Background())
+	return &Hub{source: o.Source, ringBytes: o.RingBytes, life: life, endLife: end, feeds: map[string]*feed{}, wheels: map[time.Duration]*wheel{}}
 }
 
 // SetSource sets the source; call it before the first reader.
@@ -85,8 +86,12 @@ func (h *Hub) RunEnded(threadID, runID string) {
 	}
 }
 
-// Close ends all readers with an abort.
-func (h *Hub) Close() { h.closeOnce.Do(func() { close(h.closed) }) }
+// leaveWithin is how long a write may still take once the hub is closed: a client that takes
+// nothing any more must not keep the server from leaving.
+const leaveWithin = time.Second
+
+// Close ends all readers with an abort; those whose clients have stopped taking what is sent, soon.
+func (h *Hub) Close() { h.endLife() }
 
 // Watch keeps the thread's events from now on until release is called, so that
 // a reader that comes a moment later finds them in memory. Watch a thread

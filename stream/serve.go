@@ -146,6 +146,7 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set(GapHeader, "truncated")
 	}
 	s.sender.out = NewWriter(w, s.o.WriteTimeout)
+	defer s.sender.out.hurriedBy(s.hub.life)() //nolint:contextcheck // the server's life, not the request's
 	if err := s.sender.out.Open(r); err != nil {
 		return s.gone(err)
 	}
@@ -206,7 +207,7 @@ func (s *Stream) wait(ctx context.Context) error {
 		return s.gone(context.Cause(ctx))
 	case <-s.o.Stop:
 		panic(http.ErrAbortHandler)
-	case <-s.hub.closed:
+	case <-s.hub.life.Done():
 		panic(http.ErrAbortHandler)
 	case <-s.beat:
 		s.beat = nil

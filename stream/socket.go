@@ -130,6 +130,11 @@ func newSocket(conn *websocket.Conn, hub *Hub, o SocketOptions) *socket {
 func (s *socket) serve(parent context.Context) error {
 	// What ends the request must not cut the connection before its close code was sent.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	left := make(chan struct{})
+	stay := context.AfterFunc(s.hub.life, func() { //nolint:contextcheck // the server's life, not the request's
+		defer close(left)
+		s.leave(ctx, cancel)
+	})
 	events := s.o.Events
 	events.Filters, events.fromEnd = nil, true
 	s.live = s.hub.newEventReader(s.o.ThreadID, events)
@@ -145,9 +150,22 @@ func (s *socket) serve(parent context.Context) error {
 	}
 	_ = s.conn.CloseNow()
 	cancel()
+	if !stay() {
+		<-left
+	}
 	s.owned.Wait()
 	s.live.close()
 	return err
+}
+
+// leave ends a write that hangs when the hub is closed, or a goodbye that nobody answers.
+func (s *socket) leave(ctx context.Context, giveUp context.CancelFunc) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(leaveWithin):
+		giveUp()
+		_ = s.conn.CloseNow()
+	}
 }
 
 func closeReason(code websocket.StatusCode) string {
@@ -182,7 +200,7 @@ func (s *socket) run(ctx, parent context.Context, cancel context.CancelFunc) (we
 			return s.failed(ctx, parent, context.Cause(parent))
 		case <-s.o.Stop:
 			return websocket.StatusServiceRestart, nil
-		case <-s.hub.closed:
+		case <-s.hub.life.Done():
 			return websocket.StatusServiceRestart, nil
 		case <-beat:
 			beat = wheel.beat(slot)

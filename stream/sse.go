@@ -1,9 +1,11 @@
 package stream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/r3labs/sse/v2"
@@ -38,6 +40,10 @@ type Writer struct {
 	rc      *http.ResponseController
 	timeout time.Duration
 	set     time.Time // when the deadline was set
+
+	mu      sync.Mutex
+	hurried bool // the deadline is the last one
+	done    bool // the connection is no longer the writer's
 }
 
 // NewWriter returns a writer. Pass the innermost writer that still counts:
@@ -119,8 +125,33 @@ func (w *Writer) deadline() error {
 		return nil
 	}
 	w.set = now
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hurried {
+		return nil
+	}
 	if err := w.rc.SetWriteDeadline(now.Add(w.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("stream: write deadline: %w", err)
 	}
 	return nil
+}
+
+// hurriedBy gives writes little time once the server's life has ended, also one that hangs by
+// then; call stop when the response ends.
+func (w *Writer) hurriedBy(life context.Context) (stop func()) {
+	forget := context.AfterFunc(life, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.hurried = true; !w.done {
+			_ = w.rc.SetWriteDeadline(time.Now().Add(leaveWithin)) // without deadlines the write ends with the connection
+		}
+	})
+	return func() {
+		if forget() {
+			return
+		}
+		w.mu.Lock()
+		w.done = true
+		w.mu.Unlock()
+	}
 }
