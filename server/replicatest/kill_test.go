@@ -65,7 +65,7 @@ func child(t testing.TB, prefix string) (*replica, *exec.Cmd) {
 }
 
 // TestKilledOwnersRunIsRecovered: another replica goes on with it within 15 s, a
-// finished superstep isn't done again, and readers elsewhere see it to its end (D-01, D-08).
+// finished superstep isn't done again, and readers elsewhere see it to its end: what they saw is in Redis (D-01, D-08, D-90).
 func TestKilledOwnersRunIsRecovered(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

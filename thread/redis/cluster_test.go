@@ -15,7 +15,7 @@ import (
 	"github.com/parley-dev/parley/thread/storetest"
 )
 
-// D-74
+// D-74, D-81
 func TestStoreOnACluster(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -136,7 +136,7 @@ func certificate(t *testing.T, dir string) (certFile, keyFile string) {
 }
 
 // TestUserBoundToAPrefix: a user who may touch nothing but the prefix's keys and
-// channels, and run no command that isn't needed, is enough.
+// channels, and run no command that isn't needed, is enough: none of a module's (D-80).
 func TestUserBoundToAPrefix(t *testing.T) {
 	t.Parallel()
 	p := redistest.Start(t)

@@ -263,7 +263,7 @@ func TestALogIsLookedAtWhereItsSubscriptionLeads(t *testing.T) {
 	l.until(t, "the entries", func() bool { return l.last(lease.ThreadID) == last })
 }
 
-// TestManyWatchedThreadsShareOneConnection: ten thousand of them (issue 5).
+// TestManyWatchedThreadsShareOneConnection: ten thousand of them, none of which blocks one of the pool (D-86).
 func TestManyWatchedThreadsShareOneConnection(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

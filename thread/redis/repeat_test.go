@@ -44,7 +44,7 @@ func (repeating) ProcessPipelineHook(next rds.ProcessPipelineHook) rds.ProcessPi
 }
 
 // TestStoreRepeatsItself: the client sends a command again when its reply is
-// lost, so that every transition has to stand its repetition (spec/libraries.md 7, pitfall 3).
+// lost, so that every transition has to stand its repetition (spec/libraries.md 7, pitfall 3; D-84, D-89).
 func TestStoreRepeatsItself(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
