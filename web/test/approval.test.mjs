@@ -248,6 +248,38 @@ test("an approval by the keyboard, its card in every frame from the press on", a
   assert.equal(await answered(tab).count(), 1);
 });
 
+test("who decides by the keyboard is never thrown back to the top of the page", async (t) => {
+  const tab = await chat(t, "human_in_the_loop");
+  const focused = (locator) => locator.and(tab.locator(":focus")).waitFor();
+  await say(tab, "Delete record K-1 and transfer 5 EUR to Kim");
+  const card = question(tab);
+  const [first, second] = [card.getByRole("listitem", { name: "delete_record" }), card.getByRole("listitem", { name: "transfer_money" })];
+  await button(first, "Reject").press("Enter");
+  await focused(first.getByRole("textbox"));
+  await tab.keyboard.press("Escape");
+  await focused(button(first, "Approve"));
+  await tab.keyboard.press("Enter");
+  await focused(button(first, "Change"));
+  await tab.keyboard.press("Tab");
+  await focused(button(second, "Approve"));
+  await button(second, "Edit").press("Enter");
+  await focused(second.getByLabel("amount"));
+  await tab.keyboard.press("Escape");
+  await button(second, "Approve").press("Enter");
+  await focused(button(second, "Change"));
+  await button(card, "Send 2 decisions").press("Enter");
+  await card.waitFor({ state: "detached" });
+  await focused(composer(tab));
+
+  // One question after the other.
+  const each = await chat(t, "human_in_the_loop_per_call");
+  await say(each, "Delete record K-2 and delete record K-3");
+  await question(each).nth(1).waitFor();
+  await button(question(each).first(), "Approve").press("Enter");
+  await answered(each).waitFor();
+  await question(each).and(each.locator(":focus")).waitFor();
+});
+
 test("a reviewer was faster: the chat says so, and what they chose, whatever is pressed there", async (t) => {
   const tab = await chat(t, "human_in_the_loop");
   const mine = word();

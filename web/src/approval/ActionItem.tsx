@@ -1,6 +1,7 @@
 import { Wrench } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { Button } from "../ui/Button";
+import { useFocusKept, useFocusWithin } from "../ui/focus";
 import { useWords } from "../words/words";
 import { spelt } from "./Arguments";
 import css from "./cards.module.css";
@@ -39,6 +40,9 @@ export function ActionItem({ action, position, decision, sending, issues, whole,
     if (next.type !== "edit") setOpen(null);
   }
   const settled = decision !== undefined && open === null;
+  const controls = useRef<HTMLDivElement>(null);
+  const { within, on } = useFocusWithin();
+  useFocusKept(controls, within, settled ? "settled" : String(open));
   return (
     <li className={css.action} aria-label={action.name}>
       <h4 className={css.name}>
@@ -48,28 +52,30 @@ export function ActionItem({ action, position, decision, sending, issues, whole,
       </h4>
       {description ? <p className={css.description}>{spelt(description)}</p> : null}
       <WholeArguments value={action.args} onWhole={onWhole} />
-      {settled ? <DecisionLine decision={decision} action={action} onChange={() => onDecide(undefined)} disabled={sending} /> : null}
-      {!settled && open === null ? (
-        <div className={css.buttons} role="group" aria-label={words.approval.decide(action.name)}>
-          {action.allowed.map((type) => (
-            <DecisionButton key={type} type={type} disabled={sending || (runsIt(type) && !whole)} onClick={() => (type === "approve" ? decide({ type }) : setOpen(type))} />
-          ))}
-        </div>
-      ) : null}
-      {open === "reject" ? (
-        <ReasonForm label={words.approval.rejectReason} submit={words.approval.rejectSend} kind="bad" sending={sending} onCancel={() => setOpen(null)}
-          onSubmit={(message) => decide({ type: "reject", message })} />
-      ) : null}
-      {open === "respond" ? (
-        <ReasonForm label={words.approval.respondLabel} submit={words.approval.respondSend} required sending={sending} onCancel={() => setOpen(null)}
-          onSubmit={(message) => decide({ type: "respond", message })} />
-      ) : null}
-      {open === "edit" ? (
-        <Suspense fallback={<p>{words.app.loading}</p>}>
-          <EditAction action={action} from={decision?.type === "edit" ? decision.args : action.args} issues={issues} sending={sending} onCancel={() => setOpen(null)}
-          onSubmit={(args) => { decide({ type: "edit", name: action.name, args }); if (position) setOpen(null); }} />
-        </Suspense>
-      ) : null}
+      <div ref={controls} className={css.controls} {...on}>
+        {settled ? <DecisionLine decision={decision} action={action} onChange={() => onDecide(undefined)} disabled={sending} /> : null}
+        {!settled && open === null ? (
+          <div className={css.buttons} role="group" aria-label={words.approval.decide(action.name)}>
+            {action.allowed.map((type) => (
+              <DecisionButton key={type} type={type} disabled={sending || (runsIt(type) && !whole)} onClick={() => (type === "approve" ? decide({ type }) : setOpen(type))} />
+            ))}
+          </div>
+        ) : null}
+        {open === "reject" ? (
+          <ReasonForm label={words.approval.rejectReason} submit={words.approval.rejectSend} kind="bad" sending={sending} onCancel={() => setOpen(null)}
+            onSubmit={(message) => decide({ type: "reject", message })} />
+        ) : null}
+        {open === "respond" ? (
+          <ReasonForm label={words.approval.respondLabel} submit={words.approval.respondSend} required sending={sending} onCancel={() => setOpen(null)}
+            onSubmit={(message) => decide({ type: "respond", message })} />
+        ) : null}
+        {open === "edit" ? (
+          <Suspense fallback={<p>{words.app.loading}</p>}>
+            <EditAction action={action} from={decision?.type === "edit" ? decision.args : action.args} issues={issues} sending={sending} onCancel={() => setOpen(null)}
+            onSubmit={(args) => { decide({ type: "edit", name: action.name, args }); if (position) setOpen(null); }} />
+          </Suspense>
+        ) : null}
+      </div>
     </li>
   );
 }

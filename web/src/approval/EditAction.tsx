@@ -1,6 +1,6 @@
 // Changing the arguments of an action, by the form that the tool's JSON Schema makes, or as JSON.
 import { Tabs } from "radix-ui";
-import { useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 import { SchemaForm } from "../schemaform/SchemaForm";
 import { inferred, typeOf, type Json } from "../schemaform/schema";
 import { validate, type Errors } from "../schemaform/validate";
@@ -50,8 +50,14 @@ export function EditAction({ action, from, issues, sending, onSubmit, onCancel }
     setChanged(false);
     if (typed !== undefined && validate(typed, schema, words).size === 0) onSubmit(typed);
   }
+  // It may come after the press that opened it.
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>("[role=tabpanel]:not([hidden]) :is(input, textarea, select)")?.focus(), []);
+  function onKey(event: KeyboardEvent) {
+    if (event.key === "Escape" && !changed && !event.nativeEvent.isComposing) onCancel();
+  }
   return (
-    <form className={css.form} onSubmit={submit} aria-label={words.approval.editTitle} noValidate>
+    <form ref={form} className={css.form} onSubmit={submit} onKeyDown={onKey} aria-label={words.approval.editTitle} noValidate>
       <Tabs.Root value={tab} onValueChange={switchTo}>
         <Tabs.List className={css.tabs} aria-label={words.approval.editTitle}>
           <Tabs.Trigger value="form" disabled={formless}>{words.approval.asForm}</Tabs.Trigger>

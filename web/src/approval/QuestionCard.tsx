@@ -2,6 +2,7 @@
 import { Hand } from "lucide-react";
 import { lazy, Suspense, useMemo } from "react";
 import type { Json, Schema } from "../schemaform/schema";
+import { useFocusAfter, useFocusWithin } from "../ui/focus";
 import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { ActionsCard } from "./ActionsCard";
@@ -34,8 +35,10 @@ export function QuestionCard({ value, schema, path, since, expires, barred, deli
   const { sending, ...rest } = useAnswer(deliver);
   const answer = { ...rest, sending: sending || barred !== undefined };
   const title = questionTitle(question, words);
+  const { within, on } = useFocusWithin();
+  useFocusAfter(within, () => document.querySelector<HTMLElement>("[data-question], [data-composer]"));
   return (
-    <section className={css.card} aria-label={title}>
+    <section className={css.card} aria-label={title} tabIndex={-1} data-question {...on}>
       <header className={css.head}>
         <h3 className={css.title}><Hand size={17} aria-hidden /> {title}</h3>
         <p className={css.meta}>

@@ -1,4 +1,4 @@
-import { useState, type FormEvent } from "react";
+import { useState, type FormEvent, type KeyboardEvent } from "react";
 import { Button, type ButtonKind } from "../ui/Button";
 import { TextArea } from "../ui/Field";
 import { useWords } from "../words/words";
@@ -24,8 +24,11 @@ export function ReasonForm({ label, submit, kind = "primary", required, sending,
     if (required && text.trim() === "") return setMissing(true);
     onSubmit(text.trim());
   }
+  function onKey(event: KeyboardEvent) {
+    if (event.key === "Escape" && text === "" && !event.nativeEvent.isComposing) onCancel();
+  }
   return (
-    <form className={css.form} onSubmit={onForm}>
+    <form className={css.form} onSubmit={onForm} onKeyDown={onKey}>
       <TextArea label={label} value={text} onChange={setText} autoFocus error={missing && text.trim() === "" ? words.form.missing : undefined} />
       <div className={css.buttons}>
         <Button kind={kind} type="submit" disabled={sending}>{submit}</Button>

@@ -24,7 +24,7 @@ export function Outcome({ review, question }: { review: Review; question: Questi
   const reasons = decisions.map((d) => ("message" in d ? d.message : "")).filter(Boolean).join("\n");
   const notes = decisions.length > 1 && decided.notes === reasons ? null : decided.notes;
   return (
-    <section className={css.outcome} aria-label={words.review.decision}>
+    <section className={css.outcome} aria-label={words.review.decision} tabIndex={-1} data-outcome>
       <p><strong>{found.length === 1 ? found[0]!.text : words.review.oneByOne}</strong></p>
       <p>{words.review.decidedBy(decided.by ?? words.reviews.unnamed)}, <Moment at={decided.at} />. <small>{waited}</small></p>
       {notes ? <blockquote className={css.quote}>{notes}</blockquote> : null}

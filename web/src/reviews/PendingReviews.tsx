@@ -32,7 +32,7 @@ export function PendingReviews() {
   const list = reviews.data ?? [];
   const shown = list.find((r) => r.review_id === chosen) ?? (wide ? list[0] : undefined);
   const open = (id: string) => void navigate({ to: "/reviews/$reviewId", params: { reviewId: id } });
-  const keys = useListKeys(list, shown?.review_id, setChosen, open);
+  useListKeys(list, shown?.review_id, setChosen, open);
   const { status, ...narrower } = filter;
   const kind = statusShown(status);
   const w = words.reviews;
@@ -40,7 +40,7 @@ export function PendingReviews() {
   return (
     <Page wide title={w.titles[kind]} actions={<NotifySwitch />}
       filters={<ReviewFilters filter={filter} agents={agents} onChange={(next) => void navigate({ to: "/reviews", search: next, replace: true })} />}>
-      <div className={css.split} onKeyDown={keys}>
+      <div className={css.split}>
         <div className={css.list}>
           {reviews.error ? <Notice kind="bad" alert>{reviews.error.message}</Notice> : null}
           <Bulk reviews={list.filter((r) => marked.has(r.review_id))} onClear={() => setMarked(new Set())} />

@@ -1,6 +1,6 @@
 // Review Request: what is asked, by whom, why, with everything that will happen, and the decision.
 import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { ApiError } from "../api/request";
 import { callNames, readQuestion } from "../approval/question";
 import { verdictLine } from "../approval/verdicts";
@@ -9,6 +9,7 @@ import { InSight, Whole } from "../approval/Whole";
 import { Json } from "../json/Json";
 import { Badge } from "../ui/Badge";
 import { Empty } from "../ui/Empty";
+import { useFocusKept, useFocusWithin } from "../ui/focus";
 import { Notice } from "../ui/Notice";
 import { Moment } from "../ui/Time";
 import { useWords } from "../words/words";
@@ -30,6 +31,9 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
   const [seen, setSeen] = useState<number | null>(null);
   const [faster, setFaster] = useState<{ by: string | null; decision: string | null } | null>(null);
   const [messageCut, setMessageCut] = useState(false);
+  const box = useRef<HTMLElement>(null);
+  const { within, on } = useFocusWithin();
+  useFocusKept(box, within, review?.status === "decided" ? "decided" : "open", "[data-outcome]");
   const question = useMemo(() => review && readQuestion(review.payload, review.response_schema ?? undefined), [review?.payload, review?.response_schema]);
   if (!review || !question) {
     const unknown = found.error instanceof ApiError && found.error.status === 404;
@@ -51,7 +55,7 @@ export function ReviewRequest({ id, beside }: { id: string; beside?: boolean }) 
     </dl>
   );
   return (
-    <article className={css.request} aria-label={w.title}>
+    <article ref={box} className={css.request} aria-label={w.title} {...on}>
       {beside ? <h2><Link to="/reviews/$reviewId" params={{ reviewId: id }}>{w.title}</Link></h2> : facts}
       <p className={css.state}>
         <Badge kind={open ? "wait" : review.status === "decided" ? "good" : review.status === "expired" ? "bad" : "plain"}>{words.reviews.statuses[review.status]}</Badge>

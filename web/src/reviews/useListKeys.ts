@@ -1,11 +1,14 @@
 // The keyboard of the list: j and k move, a approves and r rejects what stands beside it, Enter opens it.
-import type { KeyboardEvent } from "react";
+import { useEffect, useRef } from "react";
 import type { Review } from "./reviews";
 
-export function useListKeys(list: Review[], current: string | undefined, choose: (id: string) => void, open: (id: string) => void) {
-  return (event: KeyboardEvent) => {
-    const typing = event.target instanceof HTMLElement && event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select");
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+/** What has keys of its own. */
+const busy = "input:not([type=checkbox], [type=radio]), textarea, select, [role=dialog], [role=menu]";
+
+export function useListKeys(list: Review[], current: string | undefined, choose: (id: string) => void, open: (id: string) => void): void {
+  const handle = (event: KeyboardEvent) => {
+    const at = event.target instanceof HTMLElement ? event.target : document.body;
+    if (at.closest(busy) || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const index = list.findIndex((r) => r.review_id === current);
     switch (event.key) {
       case "j":
@@ -22,7 +25,7 @@ export function useListKeys(list: Review[], current: string | undefined, choose:
         document.querySelector<HTMLElement>(`[data-review-detail] [data-shortcut="${event.key}"]:not(:disabled)`)?.click();
         break;
       case "Enter":
-        if (!current || (event.target instanceof HTMLElement && event.target.closest("button, input, a:not([data-review])"))) return;
+        if (!current || !(at === document.body || at.closest("[data-review]"))) return;
         open(current);
         break;
       default:
@@ -30,4 +33,12 @@ export function useListKeys(list: Review[], current: string | undefined, choose:
     }
     event.preventDefault();
   };
+  // Wherever the focus is: one comes here to go through the list.
+  const latest = useRef(handle);
+  latest.current = handle;
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => latest.current(event);
+    window.addEventListener("keydown", listener);
+    return () => window.removeEventListener("keydown", listener);
+  }, []);
 }

@@ -41,7 +41,7 @@ export function Composer({ running, asking, draftKey, onSend, onStop }: Props) {
     <form className={css.composer} onSubmit={submit}>
       {asking ? <p className={css.note}>{words.chat.blocked}</p> : null}
       <div className={css.box}>
-        <textarea ref={area} rows={1} aria-label={words.chat.message} placeholder={words.chat.placeholder} title={words.chat.hint} enterKeyHint="send"
+        <textarea ref={area} rows={1} data-composer aria-label={words.chat.message} placeholder={words.chat.placeholder} title={words.chat.hint} enterKeyHint="send"
           value={text} onChange={(e) => setText(e.target.value)} onKeyDown={onKey} />
         {running && text.trim() === "" ? (
           <IconButton label={words.chat.stop} className={css.stop} onClick={onStop}><Square size={15} fill="currentColor" /></IconButton>

@@ -1,1 +1,0 @@
-export{u as SubagentDiscoveryHandle}from"./ChatPage-sXf3Z4Yu.js";
