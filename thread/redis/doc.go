@@ -50,6 +50,7 @@
 // that which gave the last. And who holds a lease that both know leaves no hole in the log: the
 // store that lacks what came before refuses the rest with ErrConflict, the owner stops without
 // an outcome, and when its lease has run out the run is claimed again and goes on from what is stored.
+// With durability replicated a claim counts only once the replicas have it: a deposed master leases nothing.
 //
 // # Repetition
 //
