@@ -393,3 +393,31 @@ func TestRunIsTakenUpFromWhatTheNewMasterHas(t *testing.T) {
 		require.True(t, en.Pos == entries[i].Pos+1 || en.Event.Kind == agent.RunStarted, "%d behind %d", en.Pos, entries[i].Pos)
 	}
 }
+
+// TestRunThatMayHaveBegunElsewhereSaysSo: a first attempt tells readers, too, which numbers of its frames a
+// deposed master may have given.
+func TestRunThatMayHaveBegunElsewhereSaysSo(t *testing.T) {
+	t.Parallel()
+	type state struct {
+		Done bool `json:"done"`
+	}
+	graph := agent.NewGraph[state]("g").Node("one", func(agent.Context, state) (agent.Update, error) { return agent.Set("done", true), nil }).
+		Edge(agent.Start, "one").Edge("one", agent.End)
+	a := admission(newID())
+	_, present := fork(t, func(s *redis.Store) {
+		_, err := s.AdmitRun(t.Context(), a)
+		require.NoError(t, err)
+	})
+	s, err := thread.NewService(thread.Options{Store: present, Agents: []agent.Agent{graph}, Logger: quiet})
+	require.NoError(t, err)
+	require.NoError(t, s.Start(t.Context()))
+	defer func() { require.NoError(t, s.Stop(context.WithoutCancel(t.Context()))) }()
+	var entries []thread.Entry
+	require.Eventually(t, func() bool {
+		entries, err = present.ReadRunLog(t.Context(), a.Run.ThreadID, a.Run.ID, 0, 1)
+		return err == nil && len(entries) > 0
+	}, time.Minute, 5*time.Millisecond)
+	start := entries[0].Event.Payload.(agent.RunStart)
+	require.Equal(t, 1, start.Attempt)
+	require.EqualValues(t, skipped, start.FrameBase)
+}
