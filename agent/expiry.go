@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -28,8 +30,10 @@ type Expiry struct {
 	Action string
 	// Message is what the agent is told; required for ExpireRespond, else optional.
 	Message string
-	// Role is who may decide after an escalation; required for one. Then is what ends that: ExpireReject (default) or ExpireRespond.
+	// Role is who may decide after an escalation; required for one: "owner", "reviewer", "reviewer:AGENT",
+	// "reviewer:AGENT/TOOL", or people whom you name by a team, "team:NAME".
 	Role string
+	// Then is what ends an escalation: ExpireReject (default) or ExpireRespond.
 	Then string
 	// Answer is what the asking node gets at the end. Default: {"decision": "expired"}, which the type of a plain
 	// Interrupt's answer has to take then. It is the server's own and not held against the response schema. Packages that ask in their
@@ -54,6 +58,9 @@ func (e Expiry) Check() error {
 		if e.Role == "" {
 			return fmt.Errorf("%q needs a role", ExpireEscalate)
 		}
+		if !escalates(e.Role) {
+			return fmt.Errorf("nobody can have the role %q: want owner, reviewer, reviewer:AGENT, reviewer:AGENT/TOOL or team:NAME, as in team:%s", e.Role, cmp.Or(strings.TrimPrefix(e.Role, "team:"), "finance"))
+		}
 		if e.Then != "" && e.Then != ExpireReject && e.Then != ExpireRespond {
 			return fmt.Errorf("after an escalation there is %q or %q, not %q", ExpireReject, ExpireRespond, e.Then)
 		}
@@ -69,6 +76,16 @@ func (e Expiry) Check() error {
 		return fmt.Errorf("%q needs a message", ExpireRespond)
 	}
 	return nil
+}
+
+// escalates reports whether a role is one that people who decide can have.
+func escalates(role string) bool {
+	if role == "owner" || role == "reviewer" {
+		return true
+	}
+	kind, name, _ := strings.Cut(role, ":")
+	of, tool, bound := strings.Cut(name, "/")
+	return kind == "team" && name != "" || kind == "reviewer" && of != "" && (!bound || tool != "")
 }
 
 // End is the action that ends the question: Then of an escalation.

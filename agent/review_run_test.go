@@ -123,10 +123,13 @@ func TestMistakesOfAReviewAreErrors(t *testing.T) {
 		"a deadline must be above 0":       {Expiry: &agent.Expiry{}},
 		`unknown action "drop"`:            {Expiry: &agent.Expiry{After: 1, Action: "drop"}},
 		`"escalate" needs a role`:          {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate}},
-		`"respond" needs a message`:        {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate, Role: "boss", Then: agent.ExpireRespond}},
-		`role and then belong to`:          {Expiry: &agent.Expiry{After: 1, Role: "boss"}},
+		`"respond" needs a message`:        {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate, Role: "team:boss", Then: agent.ExpireRespond}},
+		`nobody can have the role "boss"`:  {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate, Role: "boss"}},
+		`the role "team:"`:                 {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate, Role: "team:"}},
+		`the role "reviewer:a/"`:           {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate, Role: "reviewer:a/"}},
+		`role and then belong to`:          {Expiry: &agent.Expiry{After: 1, Role: "team:boss"}},
 		"between the question and its":     {Expiry: &agent.Expiry{After: 1, Warn: 1}},
-		`after an escalation there is "re`: {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate, Role: "boss", Then: agent.ExpireEscalate}},
+		`after an escalation there is "re`: {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate, Role: "team:boss", Then: agent.ExpireEscalate}},
 	} {
 		_, res := asksForReview(t, r)
 		require.Equal(t, "error", res.Status, want)

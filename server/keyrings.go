@@ -19,6 +19,7 @@ import (
 type storedKeys struct{ store thread.Keys }
 
 func (s storedKeys) create(ctx context.Context, r keys.Request) (keyReply, error) {
+	r.NeedsOwner = true // the caller holds the data, not a key
 	k, text, err := keys.Create(ctx, s.store, r)
 	if err != nil {
 		return keyReply{}, err

@@ -91,6 +91,7 @@ func (s *Server) createKey(c echo.Context) error {
 		return err
 	}
 	if u := auth.UserFrom(c.Request().Context()); u != nil {
+		r.NeedsOwner = u.Kind == auth.KindAnonymous
 		if u.Workspace != "" && r.Workspace == "" {
 			r.Workspace = u.Workspace
 		}

@@ -59,6 +59,19 @@ func TestKeysOverHTTP(t *testing.T) {
 }
 
 // Nobody makes a key that can do more than they can.
+// The first key ends anonymous access: with any but an owner's nobody could make the next.
+func TestTheFirstKeyIsAnOwners(t *testing.T) {
+	t.Parallel()
+	c := serveTest(t, server.Options{})
+	const at = "/api/v1/projects/default/keys"
+	for _, body := range []string{`{"roles":["reviewer"]}`, `{"roles":["viewer"],"name":"ann"}`, `{"roles":["owner"],"agent":true}`} {
+		require.Contains(t, c.post(at, body).is(http.StatusBadRequest).body, "he first key has to be an owner's", body)
+	}
+	c.get(at).ok() // nobody is locked out
+	owner := c.as(bearer(c.post(at, `{"roles":["owner"]}`).is(http.StatusCreated).str("key")))
+	owner.post(at, `{"roles":["reviewer","team:finance"]}`).is(http.StatusCreated)
+}
+
 func TestKeysAreNoLadder(t *testing.T) {
 	t.Parallel()
 	k := serveKeyed(t, server.Options{})

@@ -82,7 +82,7 @@ func operator() string {
 }
 
 type createKeyCommand struct {
-	Role      []string `required:"" help:"Role: viewer, operator, reviewer, reviewer:AGENT, reviewer:AGENT/TOOL, owner. May be repeated."`
+	Role      []string `required:"" help:"Role: viewer, operator, reviewer, reviewer:AGENT, reviewer:AGENT/TOOL, team:NAME, owner. May be repeated."`
 	Name      string   `help:"Who holds it, as the audit log and others see them. Default: the key's id."`
 	Workspace string   `help:"The only workspace it is for. Default: all of the project's." env:"PARLEY_WORKSPACE"`
 	Agent     bool     `help:"It is a program's, which can't decide reviews."`

@@ -33,6 +33,12 @@ func parley(t *testing.T, env []string, args ...string) (code int, stdout, stder
 func TestKeysCommandOnAStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	for _, role := range []string{"reviewer", "viewer", "team:finance"} { // it would lock everybody out
+		code, key, said := command("keys", "create", "--data", dir, "--role", role)
+		require.Equal(t, 1, code)
+		require.Empty(t, key)
+		require.Contains(t, said, "the first key has to be an owner's")
+	}
 	code, key, said := command("keys", "create", "--data", dir, "--project", "acme", "--name", "ada", "--role", "owner", "--role", "reviewer:ask")
 	require.Zero(t, code, said)
 	key = strings.TrimSpace(key)

@@ -64,13 +64,13 @@ func TestChangesOfReviewPoliciesAreAudited(t *testing.T) {
 	require.Len(t, changes(other), 2, "nor is another process")
 
 	second := hitl.Policy{"pay": {
-		Decisions: hitl.All(), When: func(hitl.Request) bool { return true }, Deadline: time.Hour, OnExpiry: hitl.OnExpiry{Action: agent.ExpireEscalate, Role: "boss"},
+		Decisions: hitl.All(), When: func(hitl.Request) bool { return true }, Deadline: time.Hour, OnExpiry: hitl.OnExpiry{Action: agent.ExpireEscalate, Role: "team:boss"},
 	}}
 	_, err := again.svc.ReplaceAgents(t.Context(), append(agents(second), w.graphs()...))
 	require.NoError(t, err)
 	want = append(want,
 		[2]string{"office/mail", `{"after":null,"before":` + mail + `}`},
-		[2]string{"office/pay", `{"after":{"conditional":true,"deadline":"1h0m0s","decisions":["approve","edit","reject","respond"],"on_expiry":"escalate","role":"boss","then":"reject"},` +
+		[2]string{"office/pay", `{"after":{"conditional":true,"deadline":"1h0m0s","decisions":["approve","edit","reject","respond"],"on_expiry":"escalate","role":"team:boss","then":"reject"},` +
 			`"before":{"deadline":"48h0m0s","decisions":["approve","reject"],"on_expiry":"reject"}}`},
 	)
 	require.Equal(t, want, changes(b))

@@ -182,7 +182,7 @@ func TestAnEscalation(t *testing.T) {
 	t.Parallel()
 	clock := newManualClock()
 	late := refund
-	late.Expiry = &agent.Expiry{After: 10 * time.Hour, Action: agent.ExpireEscalate, Role: "finance", Message: "closed"}
+	late.Expiry = &agent.Expiry{After: 10 * time.Hour, Action: agent.ExpireEscalate, Role: "team:finance", Message: "closed"}
 	b := reviewers(t, []agent.Agent{claims(late)}, withClock(clock))
 	start := clock.Now()
 	first, second := b.ask("claims", "alice"), b.ask("claims", "alice")
@@ -192,7 +192,7 @@ func TestAnEscalation(t *testing.T) {
 	for _, r := range []thread.Review{first, second} {
 		b.passing("the escalation", func() bool { return b.review(r.ID).Escalations == 1 })
 		now := b.review(r.ID)
-		require.Equal(t, "finance", now.Role)
+		require.Equal(t, "team:finance", now.Role)
 		require.Empty(t, now.Assignee)
 		require.WithinDuration(t, start.Add(20*time.Hour), now.ExpiresAt, 5*time.Minute)
 	}
@@ -202,7 +202,7 @@ func TestAnEscalation(t *testing.T) {
 	require.Equal(t, thread.ReviewExpired, b.ended(second.ID).Status)
 	trail := b.audit(second.ThreadID)
 	require.Equal(t, thread.AuditEscalated, trail[1].Action)
-	require.Contains(t, string(trail[1].Detail), `"role":"finance"`)
+	require.Contains(t, string(trail[1].Detail), `"role":"team:finance"`)
 	require.Equal(t, thread.AuditExpired, actions(trail)[len(trail)-1])
 }
 
@@ -211,7 +211,7 @@ func TestADeadlineHappensOnceWithSeveralReplicas(t *testing.T) {
 	t.Parallel()
 	clock := newManualClock()
 	late := refund
-	late.Expiry = &agent.Expiry{After: 10 * time.Hour, Action: agent.ExpireEscalate, Role: "boss"}
+	late.Expiry = &agent.Expiry{After: 10 * time.Hour, Action: agent.ExpireEscalate, Role: "team:boss"}
 	agents := []agent.Agent{claims(late)}
 	b := reviewers(t, agents, withClock(clock))
 	for range 3 {

@@ -13,7 +13,7 @@ type Key struct {
 	Name    string `json:"name"`
 	// Hash is the SHA-256 of the secret, lower-case hex.
 	Hash string `json:"hash,omitempty"`
-	// Roles are viewer, operator, reviewer, owner; a reviewer may be bound: "reviewer:AGENT", "reviewer:AGENT/TOOL".
+	// Roles are viewer, operator, reviewer, owner; a reviewer may be bound: "reviewer:AGENT", "reviewer:AGENT/TOOL". "team:NAME" only names who reviews are escalated to.
 	Roles []string `json:"roles"`
 	// Agent marks the key of a program, which can't decide reviews whatever its roles (D-102).
 	Agent bool `json:"agent,omitempty"`

@@ -11,7 +11,7 @@ import (
 // deadlines lets calls wait for two days only.
 var deadlines = hitl.Policy{
 	"transfer": {Decisions: hitl.All(), Deadline: 48 * time.Hour, OnExpiry: hitl.OnExpiry{
-		Action: agent.ExpireEscalate, Role: "finance", Message: "Ask again next week.",
+		Action: agent.ExpireEscalate, Role: "team:finance", Message: "Ask again next week.",
 	}},
 	"send_mail": {Decisions: hitl.All(), Deadline: 48 * time.Hour},
 }

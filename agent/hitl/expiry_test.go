@@ -23,7 +23,7 @@ func TestAnExpiredCallIsAnsweredAndNeverRun(t *testing.T) {
 		"by default":      {hitl.Rule{Deadline: time.Hour}, "c1 error pay: " + text + again},
 		"with a message":  {hitl.Rule{Deadline: time.Hour, OnExpiry: hitl.OnExpiry{Message: "Ask on Monday."}}, "c1 error pay: " + text + "Ask on Monday. " + again},
 		"responded":       {hitl.Rule{Deadline: time.Hour, OnExpiry: hitl.OnExpiry{Action: agent.ExpireRespond, Message: "pending"}}, "c1 success pay: pending"},
-		"escalated first": {hitl.Rule{Deadline: time.Hour, OnExpiry: hitl.OnExpiry{Action: agent.ExpireEscalate, Role: "boss", Then: agent.ExpireRespond, Message: "later"}}, "c1 success pay: later"},
+		"escalated first": {hitl.Rule{Deadline: time.Hour, OnExpiry: hitl.OnExpiry{Action: agent.ExpireEscalate, Role: "team:boss", Then: agent.ExpireRespond, Message: "later"}}, "c1 success pay: later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,11 +64,11 @@ func TestDeadlinesOfAPolicyInJSON(t *testing.T) {
 	var p hitl.Policy
 	require.NoError(t, json.Unmarshal([]byte(`{
 		"a": {"decisions":["approve"],"deadline":"48h","on_expiry":"reject","warn":"2h"},
-		"b": {"decisions":["approve"],"deadline":"30m","on_expiry":{"action":"escalate","role":"finance","then":"respond","message":"later"}},
+		"b": {"decisions":["approve"],"deadline":"30m","on_expiry":{"action":"escalate","role":"team:finance","then":"respond","message":"later"}},
 		"c": true}`), &p)) // the default is no deadline (D-96)
 	require.Equal(t, hitl.Policy{
 		"a": {Decisions: []hitl.Decision{hitl.Approve}, Deadline: 48 * time.Hour, Warn: 2 * time.Hour, OnExpiry: hitl.OnExpiry{Action: "reject"}},
-		"b": {Decisions: []hitl.Decision{hitl.Approve}, Deadline: 30 * time.Minute, OnExpiry: hitl.OnExpiry{Action: "escalate", Role: "finance", Then: "respond", Message: "later"}},
+		"b": {Decisions: []hitl.Decision{hitl.Approve}, Deadline: 30 * time.Minute, OnExpiry: hitl.OnExpiry{Action: "escalate", Role: "team:finance", Then: "respond", Message: "later"}},
 		"c": {Decisions: hitl.All()},
 	}, p)
 	raw, err := json.Marshal(p)

@@ -381,8 +381,8 @@ func TestDeadlinesOfTheFile(t *testing.T) {
 	for rule, want := range map[string]*agent.Expiry{
 		"{}":              nil,
 		"{deadline: 48h}": {After: 48 * time.Hour, Answer: json.RawMessage(`{"decisions":[{"type":"expired"}]}`)},
-		"{deadline: 4h, warn: 30m, on_expiry: {action: escalate, role: finance, then: respond, message: later}}": {
-			After: 4 * time.Hour, Warn: 30 * time.Minute, Action: agent.ExpireEscalate, Role: "finance", Then: agent.ExpireRespond, Message: "later",
+		"{deadline: 4h, warn: 30m, on_expiry: {action: escalate, role: team:finance, then: respond, message: later}}": {
+			After: 4 * time.Hour, Warn: 30 * time.Minute, Action: agent.ExpireEscalate, Role: "team:finance", Then: agent.ExpireRespond, Message: "later",
 			Answer: json.RawMessage(`{"decisions":[{"type":"respond","message":"later"}]}`),
 		},
 	} {

@@ -17,11 +17,11 @@ func TestTheSummaryTellsDeadlines(t *testing.T) {
     tools: [now, calculator, ask_user]
     review:
       now: {deadline: 48h}
-      calculator: {decisions: [approve], deadline: 4h, on_expiry: {action: escalate, role: finance}}
+      calculator: {decisions: [approve], deadline: 4h, on_expiry: {action: escalate, role: team:finance}}
 `), manifest.BuildOptions{})
 	require.NoError(t, err)
 	var b strings.Builder
 	require.NoError(t, agents.Summarize(&b))
 	require.Contains(t, b.String(), "now: approve, edit, reject, respond (within 48h, then reject)\n")
-	require.Contains(t, b.String(), "calculator: approve (within 4h, then escalate to finance)\n")
+	require.Contains(t, b.String(), "calculator: approve (within 4h, then escalate to team:finance)\n")
 }

@@ -40,9 +40,9 @@ func (d DecisionRules) MayDecide(_ context.Context, a thread.Actor, r thread.Rev
 	case !roles.Reviews(r.Agent, toolsOf(r)...):
 		return denied(CodeNotReviewer, "Your roles don't cover this review.")
 	case a.Kind != KindAnonymous && !d.SelfApproval && r.Requester != "" && r.Requester == a.Principal:
-		return denied(CodeSelfApproval, "You started the run that asks: somebody else has to decide (the server's option self-approval allows it).")
+		return denied(CodeSelfApproval, "You started the run that asks: somebody else has to decide (the server's flag --self-approval allows it).")
 	case a.Kind != KindAnonymous && !d.SelfApproval && slices.Contains(r.SteeredBy, a.Principal):
-		return denied(CodeSelfApproval, "An update of yours came before this question: somebody else has to decide (the server's option self-approval allows it).")
+		return denied(CodeSelfApproval, "An update of yours came before this question: somebody else has to decide (the server's flag --self-approval allows it).")
 	}
 	return nil
 }

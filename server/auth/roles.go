@@ -9,13 +9,16 @@ import (
 )
 
 // The roles. A reviewer may be bound to an agent, "reviewer:AGENT", or to one of its
-// tools, "reviewer:AGENT/TOOL".
+// tools, "reviewer:AGENT/TOOL". Who has "team:NAME" beside it decides what was escalated to that team, too.
 const (
 	RoleViewer   = "viewer"   // reads
 	RoleOperator = "operator" // reads, starts and cancels runs, edits threads; decides nothing
 	RoleReviewer = "reviewer" // reads, decides reviews
 	RoleOwner    = "owner"    // everything, also keys and the audit log
 )
+
+// rolePrefixTeam begins the roles that only say what people are called when reviews are escalated to them.
+const rolePrefixTeam = "team:"
 
 // projectOwner is RoleOwner under the name that spec/executions.md 5 gives it.
 const projectOwner = "PROJECT_OWNER"
@@ -44,10 +47,13 @@ func parseRole(name string) (string, error) {
 	case projectOwner:
 		return RoleOwner, nil
 	}
+	if team, ok := strings.CutPrefix(name, rolePrefixTeam); ok && team != "" {
+		return name, nil
+	}
 	scope, ok := strings.CutPrefix(name, RoleReviewer+":")
 	agent, tool, bound := strings.Cut(scope, "/")
 	if !ok || agent == "" || bound && tool == "" {
-		return "", fmt.Errorf("unknown role %q: want viewer, operator, reviewer, reviewer:AGENT, reviewer:AGENT/TOOL or owner", name)
+		return "", fmt.Errorf("unknown role %q: want viewer, operator, reviewer, reviewer:AGENT, reviewer:AGENT/TOOL, team:NAME or owner", name)
 	}
 	return name, nil
 }

@@ -51,6 +51,8 @@ func TestWhoMayDecide(t *testing.T) {
 	escalated.Role = "reviewer:support"
 	toOwners := one
 	toOwners.Role = "owner"
+	toATeam := one
+	toATeam.Role = "team:finance"
 	bob := func(roles ...string) thread.Actor {
 		return thread.Actor{Principal: "bob", Kind: auth.KindKey, Roles: roles}
 	}
@@ -81,6 +83,11 @@ func TestWhoMayDecide(t *testing.T) {
 		"escalated, the tool's":          {bob("reviewer:support/pay"), escalated, false, auth.CodeNotReviewer},
 		"escalated to owners":            {bob("reviewer"), toOwners, false, auth.CodeNotReviewer},
 		"escalated to owners, an owner":  {bob("owner"), toOwners, false, ""},
+		"escalated to a team":            {bob("reviewer"), toATeam, false, auth.CodeNotReviewer},
+		"escalated to a team, of it":     {bob("reviewer", "team:finance"), toATeam, false, ""},
+		"escalated to a team, no more":   {bob("team:finance"), toATeam, false, auth.CodeNotReviewer},
+		"escalated to another team":      {bob("reviewer", "team:law"), toATeam, false, auth.CodeNotReviewer},
+		"of a team, without escalation":  {bob("team:finance"), one, false, auth.CodeNotReviewer},
 		"requester":                      {ada, one, false, auth.CodeSelfApproval},
 		"requester, allowed":             {ada, one, true, ""},
 		"a program":                      {thread.Actor{Principal: "bot", Kind: auth.KindAgent, Roles: []string{"owner"}}, one, true, auth.CodeAgent},

@@ -25,7 +25,7 @@ func TestReviewsOfServicesOnRedis(t *testing.T) {
 		Node("ask", func(ctx agent.Context, _ state) (agent.Update, error) {
 			d, err := agent.Review(ctx, agent.ReviewRequest{
 				Reason: "Above the limit", AllowedDecisions: []string{"Approve", "Reject"},
-				Expiry: &agent.Expiry{After: 3 * time.Second, Warn: 2900 * time.Millisecond, Action: agent.ExpireEscalate, Role: "finance"},
+				Expiry: &agent.Expiry{After: 3 * time.Second, Warn: 2900 * time.Millisecond, Action: agent.ExpireEscalate, Role: "team:finance"},
 			})
 			return agent.Set("got", d), err
 		}).

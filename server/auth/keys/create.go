@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -22,6 +23,9 @@ type Request struct {
 	ExpiresAt time.Time
 	// CreatedBy is who asks.
 	CreatedBy string
+	// NeedsOwner refuses the key as long as no owner's key exists, unless it is one: the first key ends the access
+	// of anonymous callers, and with another one nobody could make the next. For callers who are in without a key.
+	NeedsOwner bool
 }
 
 // longestName bounds a key's name in bytes.
@@ -34,11 +38,33 @@ func Create(ctx context.Context, store thread.Keys, r Request) (k thread.Key, te
 	if k, err = r.key(p); err != nil {
 		return thread.Key{}, "", err
 	}
+	if r.NeedsOwner && !owns(k) {
+		err = hasOwner(ctx, store)
+	}
+	if err != nil {
+		return thread.Key{}, "", err
+	}
 	if err = store.CreateKey(ctx, k, created(ctx, k)); err != nil {
 		return thread.Key{}, "", err
 	}
 	k, err = store.GetKey(ctx, k.ID) // with the store's time
 	return k, text, err
+}
+
+func owns(k thread.Key) bool { return slices.Contains(k.Roles, auth.RoleOwner) && !k.Agent }
+
+// hasOwner fails when there is no owner's key that still works.
+func hasOwner(ctx context.Context, store thread.Keys) error {
+	list, err := store.ListKeys(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, k := range list {
+		if !Internal(k) && owns(k) && k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(time.Now())) {
+			return nil
+		}
+	}
+	return &thread.InvalidInputError{Path: []string{"roles"}, Message: "the first key has to be an owner's: it ends the access of callers without one, and with any other nobody could make the next"}
 }
 
 // key checks the request.
