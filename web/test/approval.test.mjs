@@ -97,6 +97,8 @@ test("what the server finds wrong with an edit stands at the field, and the card
   await tab.route("**/commands", (route) => route.continue({ postData: route.request().postData().replace('"amount":200', '"amount":-200') }), { times: 1 });
   await button(card, "Approve with changes").click();
   await card.getByRole("alert").filter({ hasText: "The answer was not accepted" }).waitFor();
+  assert.equal(await answered(tab).count(), 0, "nothing is answered");
+  assert.equal(await tab.getByText("The run failed").count(), 0);
   const amount = card.getByLabel("amount");
   assert.equal(await amount.getAttribute("aria-invalid"), "true");
   assert.equal(await amount.inputValue(), "200", "what was typed stays");
@@ -296,6 +298,8 @@ test("a reviewer was faster: the chat says so, and what they chose, whatever is 
   await tab.getByRole("alert").getByText("Somebody was faster. Decision: Rejected").waitFor();
   await messages(tab).getByText(/Not this one/).first().waitFor();
   await call(tab, "delete_record").getByText("Rejected").waitFor(); // without a card that would tell it
+  assert.equal(await answered(tab).count(), 0, "what was pressed here isn't shown as decided");
+  assert.equal(await tab.getByText("The run failed").count(), 0, "no run has");
   assert.equal(await tab.getByText(`Record ${mine} deleted`).count(), 0);
   await accessible(tab);
   await say(tab, "Leave it then");
@@ -342,6 +346,26 @@ test("another reviewer decides: the chat names them and what they chose, pressed
   await button(question(tab), "Approve all").click();
   await button(question(tab), "Send 2 decisions").click();
   await tab.getByRole("alert").getByText("grace was faster. Decision: delete_record: Rejected · transfer_money: Approved").waitFor();
+  await messages(tab).getByText(/5.00 EUR transferred to Eve/).waitFor();
+  assert.equal(await answered(tab).count(), 0);
+
+  // Both at once, and the other's page left a card.
+  const fourth = await begin("Delete record E-4");
+  await reviewer.goto(`${other}/reviews`);
+  await reviewer.getByRole("row", { name: /E-4/ }).getByRole("link").first().click();
+  await request(reviewer).getByRole("radio", { name: "Reject" }).check();
+  await tab.route("**/commands", async (route) => {
+    await button(request(reviewer), "Submit Decision").click();
+    await request(reviewer).getByText("Decided", { exact: true }).or(reviewer.getByText("There are no pending reviews.")).first().waitFor();
+    await route.continue();
+  }, { times: 1 });
+  await button(question(tab), "Approve").click();
+  await tab.getByRole("alert").getByText("grace was faster. Decision: Rejected").waitFor();
+  await answered(tab).getByText("Rejected", { exact: true }).waitFor();
+  await answered(tab).getByText("Decided by grace").waitFor();
+  assert.equal(await answered(tab).count(), 1);
+  assert.equal(await tab.getByText("The run failed").count(), 0);
+  assert.ok(tab.url().includes(fourth));
 });
 
 test("a rejected call is called rejected, in the reader's language, also after a reload", async (t) => {

@@ -135,10 +135,15 @@ test("a thread of 1,000 messages has only those in the document that are in sigh
   await messages(tab).getByText("Answer 498").waitFor();
   assert.ok((await messages(tab).getByRole("listitem").count()) < 60);
   const region = tab.getByRole("region", { name: "Messages" });
-  await region.evaluate((box) => (box.scrollTop = 0));
+  await region.press("Home");
   await messages(tab).getByText("begin").first().waitFor();
   await button(tab, "Go to the end").click();
   await messages(tab).getByText("Answer 498").waitFor();
+  await region.evaluate((box) => (box.scrollTop /= 2));
+  await messages(tab).getByText("Answer 498").waitFor({ state: "detached" });
+  await region.press("End");
+  await messages(tab).getByText("Answer 498").waitFor();
+  await button(tab, "Go to the end").waitFor({ state: "detached" });
 });
 
 test("plain addresses lead to the pages", async (t) => {

@@ -1,7 +1,7 @@
 // One conversation with one agent.
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { useSession } from "../session/session";
 import { Button } from "../ui/Button";
 import { Notice } from "../ui/Notice";
@@ -19,6 +19,7 @@ import { MessageList } from "./messages/MessageList";
 import { Questions } from "./Questions";
 import { Nested } from "./nested/Nested";
 import { RunState } from "./RunState";
+import { useAnswers } from "./stream/answers";
 import { useStoredFailure } from "./stream/failure";
 import { useOpenQuestions } from "./stream/questions";
 import { useChatStream } from "./stream/useChatStream";
@@ -62,6 +63,8 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
   useWake(stream, stored ? threadId : undefined, changed);
   const branches = useBranches(stream, stored ? threadId : undefined, at, (leaf) => void navigate({ to: ".", search: (old) => ({ ...old, at: leaf }), replace: true }));
   const questions = useOpenQuestions(stream);
+  const answers = useAnswers(stream);
+  const messages = useMemo(() => answers.shown(branches.messages), [answers.shown, branches.messages]);
   const { actions, send, failure, unsent } = useActions(stream, branches, questions);
   const before = useStoredFailure(ran ? undefined : threadId);
   const open = branches.older ? [] : questions;
@@ -74,13 +77,13 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
       {branches.older ? <Notice kind="wait">{words.chat.olderBranch} <Button small onClick={() => branches.show(branches.newest)}>{words.chat.newest}</Button></Notice> : null}
       <Actions value={actions}>
         <MessageList
-          messages={branches.messages}
+          messages={messages}
           empty={stream.isThreadLoading ? <p className={css.muted}>{words.app.loading}</p> : threadId === undefined ? <Suggestions agent={agent} onSend={(text) => send(text)} /> : null}
           tail={
             <>
               {branches.older ? null : <Nested stream={stream} />}
-              <Questions stream={stream} questions={open} />
-              <RunState stream={stream} asking={open.length > 0} failure={failure} before={branches.older ? undefined : before} unsent={unsent} onRetry={() => void branches.submit(null)} />
+              <Questions stream={stream} questions={open} answers={answers} messages={messages} />
+              <RunState stream={stream} told={answers.error} asking={open.length > 0} failure={failure} before={branches.older ? undefined : before} unsent={unsent} onRetry={() => void branches.submit(null)} />
             </>
           }
         />

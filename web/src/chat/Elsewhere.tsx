@@ -2,30 +2,26 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { useMemo, useRef } from "react";
 import { recordIn } from "../approval/cardMessage";
-import type { Gone } from "../approval/refusal";
 import { callNames, readQuestion } from "../approval/question";
 import { verdictLine } from "../approval/verdicts";
 import { useSession } from "../session/session";
 import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { useDeciders } from "./stream/decided";
+import type { Sent } from "./stream/answers";
 import type { OpenQuestion } from "./stream/questions";
-import type { ChatStream } from "./stream/useChatStream";
-
-/** An answer was taken, or came too late. */
-export type Sent = "taken" | Gone;
 
 interface Props {
-  stream: ChatStream;
+  threadId: string | null;
   questions: OpenQuestion[];
   /** Questions that this page answered. */
   sent: ReadonlyMap<string, Sent>;
+  messages: BaseMessage[];
 }
 
-export function Elsewhere({ stream, questions, sent }: Props) {
+export function Elsewhere({ threadId, questions, sent, messages }: Props) {
   const words = useWords();
   const me = useSession().data?.principal;
-  const messages = stream.messages;
   // Until the conversation goes on with another message: then it is an old story.
   const turn = messages.findLast((m) => m.getType() === "human")?.id;
   const shown = useRef({ turn, ids: new Set<string>() });
@@ -33,7 +29,7 @@ export function Elsewhere({ stream, questions, sent }: Props) {
   for (const { id } of questions) shown.current.ids.add(id);
   const open = new Set(questions.map((q) => q.id));
   const gone = [...shown.current.ids].filter((id) => !open.has(id) && sent.get(id) !== "taken");
-  const deciders = useDeciders(stream.threadId, gone.length > 0);
+  const deciders = useDeciders(threadId, gone.length > 0);
   const cards = useMemo(() => cardsIn(messages), [messages]);
   return gone.map((id) => {
     const answer = sent.get(id);

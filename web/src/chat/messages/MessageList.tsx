@@ -2,7 +2,7 @@
 // the reader is there.
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { BaseMessage } from "@langchain/core/messages";
 import { Button } from "../../ui/Button";
 import { useWords } from "../../words/words";
@@ -33,11 +33,19 @@ export function MessageList({ messages, empty, tail }: Props) {
     overscan: 8,
     gap: 10,
   });
-  const { atEnd, toEnd } = useStickToEnd(box, content);
+  const { atEnd, toEnd, toStart } = useStickToEnd(box, content);
+  // The browser would scroll smoothly, and stop where the first row on its way is measured.
+  function onKey(event: KeyboardEvent) {
+    if (event.target !== box.current || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.key === "Home") toStart();
+    else if (event.key === "End") toEnd();
+    else return;
+    event.preventDefault();
+  }
 
   return (
     <div className={css.outer}>
-      <div ref={box} className={css.scroller} role="region" aria-label={words.chat.messages} tabIndex={0}>
+      <div ref={box} className={css.scroller} role="region" aria-label={words.chat.messages} tabIndex={0} onKeyDown={onKey}>
         <div ref={content} className={css.content}>
           {entries.length === 0 ? empty : null}
           <ol className={css.list} style={{ height: rows.getTotalSize() }} aria-label={words.chat.messages}>
@@ -64,6 +72,10 @@ function useStickToEnd(box: React.RefObject<HTMLDivElement | null>, content: Rea
     stick.current = true;
     box.current!.scrollTop = box.current!.scrollHeight;
   };
+  const toStart = () => {
+    stick.current = false;
+    box.current!.scrollTop = 0;
+  };
   useLayoutEffect(toEnd, []);
   useEffect(() => {
     const element = box.current!;
@@ -88,5 +100,5 @@ function useStickToEnd(box: React.RefObject<HTMLDivElement | null>, content: Rea
       element.removeEventListener("scroll", onScroll);
     };
   }, [box, content]);
-  return { atEnd, toEnd };
+  return { atEnd, toEnd, toStart };
 }
