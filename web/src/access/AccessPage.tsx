@@ -49,8 +49,8 @@ function Row({ item }: { item: Key }) {
         <br /><small>{[item.principal === item.name ? "" : item.principal, item.workspace_id ? `${w.workspace}: ${item.workspace_id}` : ""].filter(Boolean).join(" · ")}</small>
       </td>
       <td><span className={css.badges}>{item.roles.map((role) => <Badge key={role} kind="accent">{role}</Badge>)}</span></td>
-      <td className={table.tight}><Ago at={item.created_at} /></td>
-      <td className={table.tight}>{item.expires_at ? <Moment at={item.expires_at} /> : w.never}</td>
+      <td className={table.tight} data-label={w.created}><Ago at={item.created_at} /></td>
+      <td className={table.tight} data-label={w.expires}>{item.expires_at ? <Moment at={item.expires_at} /> : w.never}</td>
       <td>
         {over ? null : <Button small kind="bad" onClick={() => setAsking(true)}>{w.revoke}</Button>}
         <Panel open={asking} onOpenChange={setAsking} title={w.revokeTitle} lead={w.revokeLead}>

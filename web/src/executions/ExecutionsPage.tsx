@@ -44,6 +44,7 @@ export function ExecutionsPage() {
 }
 
 function Row({ execution: e }: { execution: Execution }) {
+  const words = useWords();
   const locale = useLocale();
   const end = e.completed_at ?? (e.status === "error" ? e.updated_at : undefined);
   return (
@@ -56,7 +57,7 @@ function Row({ execution: e }: { execution: Execution }) {
       <td className={table.tight}>{e.agent.replaceAll("_", " ")}</td>
       <td><ExecutionBadge status={e.status} /></td>
       <td className={table.tight}><Ago at={e.created_at} /></td>
-      <td className={table.right}>{end ? exactDuration(new Date(end).getTime() - new Date(e.created_at).getTime(), locale) : null}</td>
+      <td className={table.right} data-label={end ? words.executions.took : undefined}>{end ? exactDuration(new Date(end).getTime() - new Date(e.created_at).getTime(), locale) : null}</td>
     </tr>
   );
 }

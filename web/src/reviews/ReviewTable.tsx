@@ -66,8 +66,8 @@ export function ReviewTable({ reviews, chosen, marked, onMark, onChoose, onReach
               </td>
               <td className={css.agent}>{review.agent.replaceAll("_", " ")}</td>
               {has.requester ? <td>{review.requester}</td> : null}
-              <td className={table.tight}><Age review={review} /></td>
-              {has.deadline ? <td><Deadline review={review} /></td> : null}
+              <td className={table.tight} data-label={isOpen(review) ? w.age : w.waited}><Age review={review} /></td>
+              {has.deadline ? <td data-label={review.expires_at && isOpen(review) ? w.deadline : undefined}><Deadline review={review} /></td> : null}
               {has.state ? <td>{review.status === "pending" ? null : <Badge kind={kinds[review.status]}>{review.status === "claimed" ? review.assignee : w.statuses[review.status]}</Badge>}</td> : null}
             </tr>
           );

@@ -1,0 +1,1 @@
+var e={table:`_table_14jkj_1`,grow:`_grow_14jkj_7`,right:`_right_14jkj_8`,tight:`_tight_14jkj_9`,link:`_link_14jkj_11`,number:`_number_14jkj_22`};export{e as t};

@@ -1,1 +1,0 @@
-var e={table:`_table_ktjtq_1`,grow:`_grow_ktjtq_7`,right:`_right_ktjtq_8`,tight:`_tight_ktjtq_9`,link:`_link_ktjtq_11`,number:`_number_ktjtq_21`};export{e as t};
