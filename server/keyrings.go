@@ -1,17 +1,13 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/parley-dev/parley/server/auth/keys"
+	"github.com/parley-dev/parley/server/cli"
 	"github.com/parley-dev/parley/thread"
 )
 
@@ -46,7 +42,7 @@ func (s storedKeys) revoke(ctx context.Context, project, id string) (keyReply, e
 }
 
 // remoteKeys are the keys of a server that runs.
-type remoteKeys struct{ base, key string }
+type remoteKeys struct{ server cli.Connection }
 
 // remoteTime bounds a request to it.
 const remoteTime = 30 * time.Second
@@ -84,46 +80,5 @@ func (r remoteKeys) revoke(ctx context.Context, project, id string) (reply keyRe
 func (r remoteKeys) do(ctx context.Context, method, path string, body, reply any) error {
 	ctx, cancel := context.WithTimeout(ctx, remoteTime)
 	defer cancel()
-	var in io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		in = bytes.NewReader(b)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, r.base+path, in)
-	if err != nil {
-		return err
-	}
-	if r.key != "" {
-		req.Header.Set("Authorization", "Bearer "+r.key)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close() //nolint:errcheck // read to its end
-	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	if err != nil {
-		return err
-	}
-	if res.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s: %s", res.Status, detailOf(b))
-	}
-	if err := json.Unmarshal(b, reply); err != nil {
-		return errors.Join(fmt.Errorf("%s is no server of this API", r.base), err)
-	}
-	return nil
-}
-
-// detailOf is what a failure says to people.
-func detailOf(body []byte) string {
-	var f struct {
-		Detail string `json:"detail"`
-	}
-	if json.Unmarshal(body, &f) == nil && f.Detail != "" {
-		return f.Detail
-	}
-	return string(body)
+	return r.server.Call(ctx, method, path, body, reply)
 }

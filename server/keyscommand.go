@@ -9,12 +9,14 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/parley-dev/parley/server/auth/keys"
+	"github.com/parley-dev/parley/server/cli"
 	"github.com/parley-dev/parley/thread"
 	"github.com/parley-dev/parley/thread/local"
 	"github.com/parley-dev/parley/thread/redis"
@@ -31,7 +33,7 @@ type keysCommand struct {
 // keyFlags say where the keys are.
 type keyFlags struct {
 	Project string `help:"Project of the key." default:"default" env:"PARLEY_PROJECT"`
-	BaseURL string `name:"base-url" help:"Address of a running server, which is asked with the key in PARLEY_API_KEY. Default: the store itself is opened." env:"PARLEY_BASE_URL" placeholder:"URL"`
+	BaseURL string `name:"base-url" help:"Address of a running server, which is asked with the key in PARLEY_API_KEY, if there are keys already. Default: the store itself is opened." env:"PARLEY_BASE_URL" placeholder:"URL"`
 	storeFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
@@ -46,8 +48,12 @@ type keyring interface {
 // with opens the keyring, works on it and closes it.
 func (f keyFlags) with(env *environment, work func(ctx context.Context, ring keyring) error) error {
 	ctx := thread.WithActor(context.Background(), thread.Actor{Principal: operator(), Kind: "system", Via: "command line"})
-	if f.BaseURL != "" {
-		return work(ctx, remoteKeys{base: strings.TrimSuffix(f.BaseURL, "/"), key: os.Getenv("PARLEY_API_KEY")})
+	asked, err := f.place(env.stderr)
+	if err != nil {
+		return err
+	}
+	if asked {
+		return work(ctx, remoteKeys{cli.Connection{BaseURL: f.BaseURL, Key: os.Getenv("PARLEY_API_KEY")}})
 	}
 	store, err := f.openStore(ctx, env)
 	if err != nil {
@@ -60,6 +66,31 @@ func (f keyFlags) with(env *environment, work func(ctx context.Context, ring key
 	return errors.Join(work(ctx, storedKeys{kept}), store.Close())
 }
 
+// place decides where the keys are, and reports whether that is a server. A flag wins over the other's environment variable,
+// which is said; two flags exclude each other, and of two variables the server's counts.
+func (f keyFlags) place(stderr io.Writer) (server bool, err error) {
+	byFlag := func(value, variable string) bool {
+		set := os.Getenv(variable)
+		whole, err := filepath.Abs(set)
+		return value != "" && value != set && (set == "" || err != nil || value != whole)
+	}
+	store := ""
+	switch {
+	case byFlag(f.Redis, "PARLEY_REDIS"):
+		store = "--redis"
+	case byFlag(f.Data, "PARLEY_DATA"):
+		store = "--data"
+	}
+	switch {
+	case f.BaseURL == "" || store == "":
+		return f.BaseURL != "", nil
+	case byFlag(f.BaseURL, "PARLEY_BASE_URL"):
+		return false, &cli.ExitError{Code: usageError, Err: fmt.Errorf("%s and --base-url exclude each other: one opens a store, the other asks a server", store)}
+	}
+	_, err = fmt.Fprintf(stderr, "The store of %s is opened; the server of PARLEY_BASE_URL isn't asked.\n", store)
+	return false, err
+}
+
 func (f keyFlags) openStore(ctx context.Context, env *environment) (thread.Store, error) {
 	if f.Redis != "" {
 		ctx, cancel := context.WithTimeout(ctx, redisStart)
@@ -68,7 +99,7 @@ func (f keyFlags) openStore(ctx context.Context, env *environment) (thread.Store
 	}
 	store, err := local.Open(ctx, local.Options{Dir: cmp.Or(f.Data, env.options.DataDir, DefaultDataDir), Logger: env.logger()})
 	if err != nil {
-		return nil, fmt.Errorf("%w (if a server runs on it, ask that: --base-url URL, with an owner's key in PARLEY_API_KEY)", err)
+		return nil, fmt.Errorf("%w (if a server runs on it, ask that: --base-url URL; if it has keys already, with an owner's in PARLEY_API_KEY)", err)
 	}
 	return store, nil
 }

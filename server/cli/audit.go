@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
 // Audit are the commands of auditors.
@@ -32,7 +33,13 @@ type auditFilter struct {
 	Until     string   `help:"Before this time (RFC 3339)." placeholder:"TIME"`
 }
 
-func (f *auditFilter) query() url.Values {
+// query is what the server is asked for. Errors: a time that is none, by its flag's name.
+func (f *auditFilter) query() (url.Values, error) {
+	for flag, text := range map[string]string{"--since": f.Since, "--until": f.Until} {
+		if _, err := time.Parse(time.RFC3339Nano, text); text != "" && err != nil {
+			return nil, &ExitError{2, fmt.Errorf("%s: %q is no time such as 2026-11-30T12:00:00Z (RFC 3339)", flag, text)}
+		}
+	}
 	q := url.Values{}
 	for k, v := range map[string]string{
 		"thread_id": f.Thread, "execution_id": f.Execution, "review_id": f.Review, "principal": f.Principal,
@@ -45,7 +52,7 @@ func (f *auditFilter) query() url.Values {
 	if len(f.Action) > 0 {
 		q["action"] = f.Action
 	}
-	return q
+	return q, nil
 }
 
 type listAudit struct {
@@ -109,7 +116,11 @@ func (e *auditEntry) about() string {
 
 // Run implements the command.
 func (cmd *listAudit) Run(s *Streams) error {
-	c, query := cmd.client(), cmd.query()
+	c := cmd.client()
+	query, err := cmd.query()
+	if err != nil {
+		return err
+	}
 	all := []json.RawMessage{}
 	for {
 		query.Set("limit", strconv.Itoa(min(cmd.Limit-len(all), 200)))
@@ -153,7 +164,11 @@ type exportAudit struct {
 
 // Run implements the command.
 func (cmd *exportAudit) Run(s *Streams) error {
-	c, query := cmd.client(), cmd.query()
+	c := cmd.client()
+	query, err := cmd.query()
+	if err != nil {
+		return err
+	}
 	query.Set("format", cmd.Format)
 	resp, err := c.send(context.Background(), http.MethodGet, c.project("audit", "export"), query, nil)
 	if err != nil {
@@ -178,7 +193,7 @@ type verifyAudit struct {
 // Run implements the command.
 func (cmd *verifyAudit) Run(s *Streams) error {
 	query := url.Values{}
-	if cmd.Seq > 0 {
+	if cmd.Seq != 0 || cmd.Seal != "" {
 		query = url.Values{"seq": {strconv.FormatInt(cmd.Seq, 10)}, "seal": {cmd.Seal}}
 	}
 	c := cmd.client()

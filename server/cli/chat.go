@@ -9,26 +9,26 @@ import (
 // chat talks with the agent until the input ends. When the run suspends, the decision is asked for
 // inline, and the conversation goes on.
 func (s *session) chat(ctx context.Context) error {
+	if err := s.c.knows(ctx, s.cmd.Agent); err != nil {
+		return s.parted(err)
+	}
 	if err := s.say(fmt.Sprintf("Session %s with %s. An empty input (Ctrl-D) or /exit ends it.\n", oneLine(s.w.session), oneLine(s.cmd.Agent))); err != nil {
 		return err
 	}
 	if err := s.goOn(ctx); err != nil {
-		return ended(err)
+		return s.parted(err)
 	}
 	for {
 		text, err := s.ask.line(ctx, "> ")
 		if err != nil {
-			return ended(err)
+			return s.parted(err)
 		}
-		switch text {
-		case "":
+		if text == "" {
 			continue
-		case "/exit", "/quit":
-			return nil
 		}
 		body := map[string]any{"agent": s.cmd.Agent, "message": text}
 		if err := s.exchange(ctx, s.invoked(body)); err != nil {
-			return ended(err)
+			return s.parted(err)
 		}
 	}
 }
@@ -38,6 +38,10 @@ func (s *session) goOn(ctx context.Context) error {
 	if s.cmd.Session == "" {
 		return nil
 	}
+	return s.takeUp(ctx)
+}
+
+func (s *session) takeUp(ctx context.Context) error {
 	e, err := s.c.suspendedIn(ctx, s.w.session)
 	if err != nil || e == nil {
 		return err
@@ -50,6 +54,8 @@ func (s *session) exchange(ctx context.Context, begin step) error {
 	e, err := s.turn(ctx, begin)
 	var api *APIError
 	switch {
+	case errors.As(err, &api) && api.Code == sessionSuspended: // somebody else's message has led to a question
+		return errors.Join(s.say(printable(api.Detail)+"\n"), s.takeUp(ctx))
 	case errors.As(err, &api) && coded(err) == err: //nolint:errorlint // unchanged: a refusal of this message only
 		return s.say(printable(api.Error()) + "\n")
 	case err != nil:
@@ -58,12 +64,4 @@ func (s *session) exchange(ctx context.Context, begin step) error {
 		return s.say("The execution failed: " + e.failure() + "\n")
 	}
 	return nil
-}
-
-// ended is the end of a chat by the person.
-func ended(err error) error {
-	if errors.Is(err, errNoMore) || errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
 }

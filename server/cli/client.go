@@ -22,11 +22,15 @@ type Connection struct {
 // APIError is a failure that the server told of; Status is 0 when none answered.
 type APIError struct {
 	Status int
+	// Code is the server's name for the failure; "" for none.
+	Code   string
 	Detail string
 	// Fields are what is wrong with the request, one a line.
 	Fields []string
 	// Body is the reply as it came.
 	Body json.RawMessage
+	// ReviewIDs are the reviews that the failure is about.
+	ReviewIDs []string
 }
 
 func (e *APIError) Error() string {
@@ -41,6 +45,11 @@ type client struct {
 }
 
 func (c Connection) client() *client { return &client{Connection: c, http: &http.Client{}} }
+
+// Call sends a request and decodes its reply into out, unless that is nil. Errors have their exit codes; of a refusal it is an *APIError.
+func (c Connection) Call(ctx context.Context, method, path string, in, out any) error {
+	return coded(c.client().call(ctx, method, path, nil, in, out))
+}
 
 // project is the path of the project's resources.
 func (c *client) project(parts ...string) string {
@@ -61,7 +70,13 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 	if out == nil {
 		return nil
 	}
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return c.nobody(err)
+	}
+	if err := json.Unmarshal(b, out); err != nil && !json.Valid(b) {
+		return c.somebodyElse()
+	} else if err != nil {
 		return fmt.Errorf("%s %s: reply: %w", method, path, err)
 	}
 	return nil
@@ -69,6 +84,9 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 
 // send returns a good reply, whose body the caller closes.
 func (c *client) send(ctx context.Context, method, path string, query url.Values, in any) (*http.Response, error) {
+	if err := checkAddress(c.BaseURL); err != nil {
+		return nil, err
+	}
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
@@ -94,9 +112,9 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		}
-		return nil, &APIError{Detail: fmt.Sprintf("no server answers at %s: %v", c.BaseURL, err)}
+		return nil, c.nobody(err)
 	}
 	if resp.StatusCode < 300 {
 		return resp, nil
@@ -104,6 +122,8 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	defer func() { _ = resp.Body.Close() }()
 	e := refusal(resp)
 	switch {
+	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"):
+		return nil, c.somebodyElse()
 	case e.Status != http.StatusUnauthorized:
 	case c.Key == "":
 		e.Detail = "The server wants to know who you are: put an API key, or a token, into PARLEY_API_KEY."
@@ -133,8 +153,10 @@ func refusal(resp *http.Response) *APIError {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, mostOfRefusal)) // what there is of it
 	e := &APIError{Status: resp.StatusCode, Body: b}
 	var said struct {
-		Detail  string `json:"detail"`
-		Message string `json:"message"`
+		Detail    string   `json:"detail"`
+		Message   string   `json:"message"`
+		Code      string   `json:"errorCode"`
+		ReviewIDs []string `json:"review_ids"`
 		// Of conflicts: who was faster, and what they chose.
 		By       string `json:"by"`
 		At       string `json:"at"`
@@ -148,7 +170,10 @@ func refusal(resp *http.Response) *APIError {
 		} `json:"badRequestDetail"`
 	}
 	_ = json.Unmarshal(b, &said) // some are plain text
-	switch {
+	e.Code, e.ReviewIDs = said.Code, said.ReviewIDs
+	switch issues := issuesIn(b); {
+	case len(issues) > 0:
+		e.Detail, e.Fields = issues[0], issues[1:]
 	case said.Detail != "":
 		e.Detail = said.Detail
 	case said.Message != "":

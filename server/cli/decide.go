@@ -28,7 +28,7 @@ func askDecision(ctx context.Context, a *asker, allowed []string) (c choice, err
 	if len(allowed) == 0 {
 		c.decision, err = a.insist(ctx, "Decision: ")
 	} else {
-		c.decision, err = a.choose(ctx, "Select a decision:", allowed)
+		c.decision, err = a.option(ctx, "Select a decision:", allowed)
 	}
 	if err != nil {
 		return c, err
@@ -39,11 +39,15 @@ func askDecision(ctx context.Context, a *asker, allowed []string) (c choice, err
 
 // settle has a person decide all that an execution waits for, and returns it as it goes on.
 func (s *session) settle(ctx context.Context, e *execution) (*execution, error) {
-	if len(e.ReviewIDs) == 1 && oneDecision(e.SuspendContext) {
-		return s.settleFlat(ctx, e)
-	}
 	for _, id := range e.ReviewIDs {
-		if err := s.settleReview(ctx, id); err != nil {
+		r, err := s.c.review(ctx, id)
+		if err != nil {
+			return e, err
+		}
+		if len(e.ReviewIDs) == 1 && questionOf(r) == nil && oneDecision(e.SuspendContext) {
+			return s.settleFlat(ctx, e)
+		}
+		if err := s.settleReview(ctx, r); err != nil {
 			return e, err
 		}
 	}
@@ -85,21 +89,19 @@ func (s *session) settleFlat(ctx context.Context, e *execution) (*execution, err
 	}
 }
 
-// settleReview decides one of several reviews, or one whose arguments may be edited, by the reviews API.
-func (s *session) settleReview(ctx context.Context, id string) error {
-	r, err := s.c.review(ctx, id)
-	if err != nil {
-		return err
-	}
+// settleReview decides by the reviews API: one of several reviews, one whose arguments may be edited, or a question
+// that takes more than a word.
+func (s *session) settleReview(ctx context.Context, r *review) error {
 	if err := showSuspension(s.out, r.SuspendReason, r.SuspendContext); err != nil {
 		return err
 	}
+	q := questionOf(r)
 	for {
-		body, err := askReview(ctx, s.ask, r)
+		body, err := askReview(ctx, s.ask, r, q)
 		if err != nil {
 			return err
 		}
-		if _, err = s.c.decide(ctx, id, body); err == nil {
+		if _, err = s.c.decide(ctx, r.ID, body); err == nil {
 			return s.say("Execution resumed.\n")
 		}
 		if gone, err := s.refused(err); err != nil || gone {
@@ -122,8 +124,11 @@ func (s *session) say(text string) error {
 	return err
 }
 
-// askReview asks for what a review takes: a decision for each action, or one.
-func askReview(ctx context.Context, a *asker, r *review) (map[string]any, error) {
+// askReview asks for what a review takes: q's answer, where that isn't nil, or a decision for each action, or one.
+func askReview(ctx context.Context, a *asker, r *review, q *question) (map[string]any, error) {
+	if q != nil {
+		return q.ask(ctx, a)
+	}
 	if len(r.Actions) == 0 {
 		c, err := askDecision(ctx, a, r.Allowed)
 		return map[string]any{"decision": c.decision, "notes": c.notes, "suspend_generation": r.Generation}, err
@@ -156,7 +161,7 @@ func askNotes(ctx context.Context, a *asker) (string, error) {
 }
 
 func askAction(ctx context.Context, a *asker, title string, act action) (map[string]any, error) {
-	chosen, err := a.choose(ctx, title, act.Allowed)
+	chosen, err := a.option(ctx, title, act.Allowed)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,9 @@ import (
 // neither reconnects by itself (it would after an error, but not after a clean end, and would go on for ever after a
 // refusal) nor has a small buffer (R-13, spec/libraries.md 2).
 func (c *client) subscribe(ctx context.Context, path string, handle func(*sse.Event)) error {
+	if err := checkAddress(c.BaseURL); err != nil {
+		return err
+	}
 	s := sse.NewClient(strings.TrimSuffix(c.BaseURL, "/")+path, sse.ClientMaxBufferSize(longestEvent))
 	s.Connection = c.http
 	s.ReconnectStrategy = &backoff.StopBackOff{}

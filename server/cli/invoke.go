@@ -8,9 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,11 +71,14 @@ type session struct {
 	out io.Writer
 	// asks: a person may be asked.
 	asks bool
+	// waiting is what a person was asked about and hasn't decided; nil for nothing. running: an execution goes on.
+	waiting *execution
+	running bool
 }
 
 // Run implements the command.
 func (cmd *Invoke) Run(s *Streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
 	c := cmd.client()
 	c.headers = http.Header{}
@@ -164,12 +165,13 @@ func (s *session) decided(ctx context.Context, said func(string)) (*execution, e
 		return nil, err
 	}
 	if e == nil {
-		return nil, &ExitError{ExitConflict, fmt.Errorf("the session %s waits for no decision", s.w.session)}
+		return nil, s.nothingWaits(ctx)
 	}
-	if e, err = s.c.resume(ctx, e.ID, json.RawMessage(s.cmd.Resume)); err != nil {
-		return nil, err
+	now, err := s.c.resume(ctx, e.ID, json.RawMessage(s.cmd.Resume))
+	if err != nil {
+		return nil, moreThanAWord(err, e.ReviewIDs)
 	}
-	return s.w.resumed(ctx, e, said)
+	return s.w.resumed(ctx, now, said)
 }
 
 // once invokes, or resumes, and waits for the end. A person is asked for decisions; where nobody can be,
@@ -177,7 +179,7 @@ func (s *session) decided(ctx context.Context, said func(string)) (*execution, e
 func (s *session) once(ctx context.Context, begin step) error {
 	e, err := s.turn(ctx, begin)
 	if err != nil {
-		return err
+		return s.parted(s.told(ctx, err))
 	}
 	return s.end(e)
 }
@@ -189,9 +191,11 @@ func (s *session) turn(ctx context.Context, begin step) (*execution, error) {
 		if err != nil || e.Status != suspended || !s.asks {
 			return e, err
 		}
+		s.waiting = e
 		if e, err = s.settle(ctx, e); err != nil {
 			return e, err
 		}
+		s.waiting = nil
 		begin = s.resumed(e)
 	}
 }
@@ -201,6 +205,7 @@ func (s *session) watch(ctx context.Context, next step) (*execution, error) {
 	late := fmt.Errorf("no end after %v (--timeout); the session %s goes on", s.cmd.Timeout, s.w.session)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cmd.Timeout, late)
 	defer cancel()
+	s.running = true
 	said, show := "", s.asks || s.cmd.Stream && !s.cmd.JSON
 	e, err := next(ctx, func(text string) {
 		if text = printable(text); show {
@@ -208,6 +213,7 @@ func (s *session) watch(ctx context.Context, next step) (*execution, error) {
 		}
 		said += text
 	})
+	s.running = err != nil // and then nobody knows
 	if err == nil && show && said != "" && !strings.HasSuffix(said, "\n") {
 		err = s.say("\n")
 	}

@@ -83,7 +83,7 @@ func TestWhatIsPrintedDoesNotWorkTheTerminal(t *testing.T) {
 		"reviews watch":               func(s *Streams) error { return watchOne(at, output{}, s) },
 		"reviews watch --json":        func(s *Streams) error { return watchOne(at, asJSON, s) },
 		"a choice": func(s *Streams) error {
-			_, err := newAsker(&Streams{In: strings.NewReader("1\n"), Out: s.Out}).choose(t.Context(), "Select:", []string{evil})
+			_, err := newAsker(&Streams{In: strings.NewReader("1\n"), Out: s.Out}).choose(t.Context(), "Select:", []string{evil}, -1)
 			return err
 		},
 		"an execution": func(s *Streams) error {

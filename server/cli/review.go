@@ -19,6 +19,8 @@ type review struct {
 	Message        string          `json:"message"`
 	SuspendReason  string          `json:"suspend_reason"`
 	SuspendContext json.RawMessage `json:"suspend_context"`
+	Payload        json.RawMessage `json:"payload"`
+	Schema         json.RawMessage `json:"response_schema"`
 	Actions        []action        `json:"actions"`
 	Allowed        []string        `json:"allowed_decisions"`
 	Generation     int64           `json:"generation"`

@@ -123,9 +123,15 @@ func (r *review) what() string {
 	return r.Kind
 }
 
-// decisions tells what may be decided: for each action, where they differ.
+// decisions tells what is expected: for each action, where they differ, and of an answer its parts.
 func (r *review) decisions() string {
 	all := r.allowed()
+	if q := questionOf(r); q != nil {
+		return q.decisions()
+	}
+	if len(r.Actions) == 0 && len(all) == 0 {
+		return "Expected: a decision in words of your own (--decision" + map[bool]string{true: ", or --answer with any JSON"}[r.Kind == kindPlain] + ")\n"
+	}
 	text := "Allowed decisions: " + oneLine(or(strings.Join(all, ", "), "any")) + "\n"
 	if !slices.ContainsFunc(r.Actions, func(a action) bool { return len(a.Allowed) > len(all) }) {
 		return text
@@ -189,7 +195,7 @@ func (o output) print(s *Streams, r *review) error {
 		return writeIndented(s.Out, r.raw)
 	}
 	head := fmt.Sprintf("Review %s: %s\nExecution %s, agent %s, requested by %s\nWaiting since %s (%s), deadline %s\n",
-		r.ID, r.Status, or(r.ExecutionID, "-"), oneLine(r.Agent), oneLine(or(r.Requester, "nobody known")), r.CreatedAt, r.waited(), or(r.ExpiresAt, "none"))
+		r.ID, r.Status, or(r.ExecutionID, "-"), oneLine(r.Agent), oneLine(or(r.Requester, "an anonymous caller")), r.CreatedAt, r.waited(), or(r.ExpiresAt, "none"))
 	if r.Role != "" {
 		head += "Decided by people with the role " + oneLine(r.Role) + "\n"
 	}
@@ -223,6 +229,9 @@ func (o output) print(s *Streams, r *review) error {
 func (cmd *one) decided(s *Streams, body map[string]any) error {
 	r, err := cmd.client().decide(context.Background(), cmd.ID, body)
 	if err != nil {
+		if _, word := body["decision"]; word {
+			err = moreThanAWord(err, []string{cmd.ID})
+		}
 		return coded(err)
 	}
 	if cmd.JSON {
@@ -273,7 +282,8 @@ func (cmd *decideReview) Run(s *Streams) error {
 	case !s.Interactive:
 		return &ExitError{2, errors.New("give --decision, --decisions or --answer")}
 	default:
-		ctx := context.Background()
+		ctx, stop := untilSignal()
+		defer stop()
 		r, err := cmd.client().review(ctx, cmd.ID)
 		if err != nil {
 			return coded(err)
@@ -281,7 +291,11 @@ func (cmd *decideReview) Run(s *Streams) error {
 		if err := (output{}).print(s, r); err != nil {
 			return err
 		}
-		if body, err = askReview(ctx, newAsker(s), r); err != nil {
+		body, err = askReview(ctx, newAsker(s), r, questionOf(r))
+		if errors.Is(err, errNoMore) || errors.Is(err, context.Canceled) {
+			return &ExitError{ExitSuspended, stillWaits([]string{r.ID}, "")}
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"text/tabwriter"
 )
 
@@ -14,7 +13,7 @@ import (
 type Threads struct {
 	List    listThreads   `cmd:"" help:"List threads, the newest first."`
 	Show    showThread    `cmd:"" help:"Show a thread and its state."`
-	History threadHistory `cmd:"" help:"Print the checkpoints of a thread, the newest first."`
+	History threadHistory `cmd:"" help:"List the checkpoints of a thread, the newest first."`
 	Runs    threadRuns    `cmd:"" help:"List the runs of a thread."`
 	Cancel  cancelRun     `cmd:"" help:"Cancel a run."`
 	Delete  deleteThread  `cmd:"" help:"Remove a thread and all that belongs to it."`
@@ -70,38 +69,21 @@ type oneThread struct {
 	Connection
 }
 
-// get prints a resource of the thread as it comes.
-func (cmd *oneThread) get(s *Streams, path string, query url.Values) error {
-	var raw json.RawMessage
-	if err := cmd.client().call(context.Background(), http.MethodGet, "/threads/"+url.PathEscape(cmd.ID)+path, query, nil, &raw); err != nil {
-		return coded(err)
-	}
-	return writeIndented(s.Out, raw)
+// fetch reads a resource of the thread.
+func (cmd *oneThread) fetch(path string, query url.Values) (raw json.RawMessage, err error) {
+	err = cmd.client().call(context.Background(), http.MethodGet, "/threads/"+url.PathEscape(cmd.ID)+path, query, nil, &raw)
+	return raw, coded(err)
 }
 
 type showThread struct{ oneThread }
 
 // Run implements the command.
-func (cmd *showThread) Run(s *Streams) error { return cmd.get(s, "", nil) }
-
-type threadHistory struct {
-	oneThread
-	Limit int `help:"At most so many." default:"10"`
-}
-
-// Run implements the command.
-func (cmd *threadHistory) Run(s *Streams) error {
-	return cmd.get(s, "/history", url.Values{"limit": {strconv.Itoa(cmd.Limit)}})
-}
-
-type threadRuns struct {
-	oneThread
-	Limit int `help:"At most so many." default:"20"`
-}
-
-// Run implements the command.
-func (cmd *threadRuns) Run(s *Streams) error {
-	return cmd.get(s, "/runs", url.Values{"limit": {strconv.Itoa(cmd.Limit)}})
+func (cmd *showThread) Run(s *Streams) error {
+	raw, err := cmd.fetch("", nil)
+	if err != nil {
+		return err
+	}
+	return writeIndented(s.Out, raw)
 }
 
 type cancelRun struct {

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/r3labs/sse/v2"
 )
@@ -20,7 +17,7 @@ type watchReviews struct {
 
 // Run implements the command.
 func (cmd *watchReviews) Run(s *Streams) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
 	err := cmd.watch(ctx, s.Out)
 	if errors.Is(err, context.Canceled) {

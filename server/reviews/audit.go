@@ -3,6 +3,7 @@ package reviews
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,7 +94,12 @@ func auditQuery(c echo.Context) (thread.AuditQuery, error) {
 	}
 	for _, given := range c.QueryParams()["action"] {
 		for action := range strings.SplitSeq(given, ",") {
-			if action = strings.TrimSpace(action); action != "" {
+			switch action = strings.TrimSpace(action); {
+			case action == "":
+			case !slices.Contains(auditActions, action):
+				return q, apierror.BadField(apierror.CodeInvalid, "action", "Unknown action "+strconv.Quote(action)+": want "+
+					strings.Join(auditActions[:len(auditActions)-1], ", ")+" or "+auditActions[len(auditActions)-1]+".")
+			default:
 				q.Actions = append(q.Actions, action)
 			}
 		}
@@ -115,6 +121,13 @@ func auditQuery(c echo.Context) (thread.AuditQuery, error) {
 	return q, nil
 }
 
+// auditActions are what the log can be filtered by.
+var auditActions = []string{
+	thread.AuditRequested, thread.AuditClaimed, thread.AuditReleased, thread.AuditExtended, thread.AuditCommented, thread.AuditExpiring,
+	thread.AuditEscalated, thread.AuditDecided, thread.AuditExpired, thread.AuditSuperseded, thread.AuditReopened, thread.AuditRefused,
+	thread.AuditExecuted, thread.AuditDeleted, thread.AuditKeyCreated, thread.AuditKeyRevoked, thread.AuditPolicy,
+}
+
 // wholeProject refuses who is bound to a workspace: the log is the project's, and can be checked as a whole only.
 func wholeProject(c echo.Context) error {
 	if u := auth.UserFrom(c.Request().Context()); u != nil && u.Workspace != "" {
@@ -134,7 +147,7 @@ func queryTime(c echo.Context, key string) (time.Time, error) {
 	}
 	t, err := readTime(text)
 	if err != nil {
-		return t, apierror.BadField(apierror.CodeInvalid, key, "Want a time such as 2026-11-30T12:00:00Z.")
+		return t, apierror.BadField(apierror.CodeInvalid, key, "The parameter "+key+" wants a time such as 2026-11-30T12:00:00Z.")
 	}
 	return t, nil
 }

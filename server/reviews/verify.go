@@ -1,6 +1,7 @@
 package reviews
 
 import (
+	"encoding/hex"
 	"net/http"
 	"strconv"
 
@@ -36,6 +37,9 @@ type problemJSON struct {
 	ThreadSeq int64   `json:"thread_seq"`
 }
 
+// sealBytes is the length of a seal (SHA-256).
+const sealBytes = 32
+
 // verify is GET …/audit/verify. With seq and seal it also checks that an entry which was seen before still stands.
 func (a *API) verify(c echo.Context) error {
 	if err := wholeProject(c); err != nil {
@@ -45,8 +49,16 @@ func (a *API) verify(c echo.Context) error {
 	seq, seal := c.QueryParam("seq"), c.QueryParam("seal")
 	if seq != "" || seal != "" {
 		n, err := strconv.ParseInt(seq, 10, 64)
-		if err != nil || n < 1 || len(seal) != 64 {
-			return apierror.BadField(apierror.CodeInvalid, "seq", "Give both seq and seal, of an entry that you have seen.")
+		bytes, notHex := hex.DecodeString(seal)
+		switch {
+		case seq == "":
+			return apierror.BadField(apierror.CodeMissing, "seq", "The seq of the seal is missing: give both, of an entry that you have seen.")
+		case seal == "":
+			return apierror.BadField(apierror.CodeMissing, "seal", "The seal of the seq is missing: give both, of an entry that you have seen.")
+		case err != nil || n < 1:
+			return apierror.BadField(apierror.CodeInvalid, "seq", "The seq of an entry is a whole number above 0.")
+		case notHex != nil || len(bytes) != sealBytes:
+			return apierror.BadField(apierror.CodeInvalid, "seal", "The seal is malformed: it has 64 hexadecimal digits, as the log and an earlier verification print it.")
 		}
 		anchor = thread.AuditAnchor{Seq: n, Seal: seal}
 	}
