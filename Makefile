@@ -21,7 +21,8 @@ test: test-go test-sdk test-models test-mcp test-oidc test-hooks test-web
 
 test-go:
 	$(PLAIN) $(GO) vet ./...
-	$(GO) test -race -timeout 15m ./...
+	@if command -v "$$($(GO) env CC | cut -d' ' -f1)" >/dev/null 2>&1; then set -x; $(GO) test -race -timeout 15m ./...; \
+	else echo "without the race detector: it needs a C compiler (Debian: apt-get install gcc)"; set -x; $(PLAIN) $(GO) test -timeout 15m ./...; fi
 
 # The real JavaScript and Python SDKs against a real server.
 test-sdk: build

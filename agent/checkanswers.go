@@ -15,7 +15,7 @@ func checkAnswers(req ResumeRequest) ([]Answer, error) {
 	nothingElse := len(cmd.Update) == 0 && len(cmd.Goto) == 0 && !cmd.Parent
 	if !cmd.HasResume || isNull(cmd.Resume) {
 		if nothingElse {
-			return nil, &ResumeError{Code: EmptyCommand, Pending: req.Pending, Message: "Received empty Command input"}
+			return nil, &ResumeError{Code: EmptyCommand, Pending: req.Pending, Message: "Received empty Command input: it has no resume, update or goto"}
 		}
 		return nil, nil
 	}

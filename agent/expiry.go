@@ -69,7 +69,7 @@ func (e Expiry) Check() error {
 	}
 	switch {
 	case e.After <= 0:
-		return errors.New("a deadline must be above 0")
+		return errors.New("what happens at a deadline needs one above 0")
 	case e.Warn < 0 || e.Warn >= e.After:
 		return errors.New("a warning must come between the question and its deadline")
 	case e.End() == ExpireRespond && e.Message == "":

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,7 +42,19 @@ func (g *Graph) checkAskers(req ResumeRequest, answers []Answer) error {
 	if ids == nil {
 		return nil
 	}
-	return &ResumeError{Code: GraphChanged, IDs: ids, Pending: req.Pending, Message: g.changed(names)}
+	message := g.changed(names)
+	if asker := askerOf(req.Head.Checkpoint); asker != "" && asker != g.name {
+		message = fmt.Sprintf("The agent %q asked this, not %q: answer in its name.", asker, g.name)
+	}
+	return &ResumeError{Code: GraphChanged, IDs: ids, Pending: req.Pending, Message: message}
+}
+
+// askerOf is the agent whose run wrote a checkpoint; "" when that isn't known.
+func askerOf(head *Checkpoint) (name string) {
+	if head == nil || json.Unmarshal(head.Metadata["graph_id"], &name) != nil {
+		return ""
+	}
+	return name
 }
 
 // errChanged is the end of a nested graph that can't go on.

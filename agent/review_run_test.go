@@ -120,7 +120,7 @@ func TestMistakesOfAReviewAreErrors(t *testing.T) {
 		"must be an object":                {Context: "text"},
 		"is empty":                         {AllowedDecisions: []string{"a", " "}},
 		`two allowed decisions`:            {AllowedDecisions: []string{"a", " A "}},
-		"a deadline must be above 0":       {Expiry: &agent.Expiry{}},
+		"needs one above 0":                {Expiry: &agent.Expiry{}},
 		`unknown action "drop"`:            {Expiry: &agent.Expiry{After: 1, Action: "drop"}},
 		`"escalate" needs a role`:          {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate}},
 		`"respond" needs a message`:        {Expiry: &agent.Expiry{After: 1, Action: agent.ExpireEscalate, Role: "team:boss", Then: agent.ExpireRespond}},

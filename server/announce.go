@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/parley-dev/parley/thread"
 	"github.com/parley-dev/parley/thread/mail"
@@ -31,6 +32,16 @@ func (a Announce) announce(o *thread.Options) error {
 		return fmt.Errorf("server: SMTP: %w", err)
 	}
 	o.Mailer = sender
+	return nil
+}
+
+// needsMail names an address that mails go to, when no server is known that sends them.
+func (a Announce) needsMail() error {
+	for _, address := range a.Notify {
+		if strings.HasPrefix(address, "mailto:") && a.SMTP.Addr == "" {
+			return fmt.Errorf("--notify %s needs --smtp-addr and --smtp-from (docs/human-in-the-loop.md)", address)
+		}
+	}
 	return nil
 }
 

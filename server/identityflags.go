@@ -60,6 +60,8 @@ func (f identityFlags) apply(o *Options) error {
 	i := &o.Identity
 	tokens := f.tokens()
 	switch {
+	case tokens.Issuer != "" && len(tokens.Audiences) == 0:
+		return errors.New("--auth-issuer needs --auth-audience: tokens that the issuer made for others would be taken")
 	case tokens.Issuer != "":
 		i.Tokens = &tokens
 	case f.JWKS != "" || len(f.Audience) > 0:

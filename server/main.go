@@ -191,6 +191,9 @@ func (cmd serveCommand) options(env *environment) (Options, error) {
 		return o, err
 	}
 	cmd.announceFlags.apply(&o)
+	if err := o.Announce.needsMail(); err != nil {
+		return o, err
+	}
 	if err := cmd.contextFlags.apply(&o); err != nil {
 		return o, err
 	}
@@ -236,6 +239,9 @@ func serve(ctx context.Context, stop func(), env *environment, s *served) error 
 	text := fmt.Sprintf("Parley listens on http://%s (%s)\n", browsable(s.listener.Addr()), describe(s.options))
 	if s.taken {
 		text = fmt.Sprintf("Port %d is taken: %s", defaultPort, text)
+	}
+	if s.mayListen(s.listener.Addr()) != nil {
+		text = "" // Serve says why
 	}
 	if _, err := io.WriteString(env.stdout, text); err != nil {
 		s.log.Warn("address not printed", "error", err)

@@ -61,6 +61,23 @@ func command(args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
+func TestMistakesOfServeNameTheFlag(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"--auth-issuer needs --auth-audience":                             {"--auth-issuer", "https://i.example"},
+		"--notify mailto:a@b.example needs --smtp-addr and --smtp-from":   {"--notify", "mailto:a@b.example"},
+		"--webhook-allow (Options.WebhookInside)":                         {"--webhook-allow", "10.0.0.0/99"},
+		"no parameter \"prefx\"; of this one there are prefix, pool_size": {"--redis", "redis://127.0.0.1:1?prefx=a:"},
+		"manifest: stat nowhere.yaml: no such file or directory":          {"--config", "nowhere.yaml"},
+		"--auth-audience and --auth-jwks need --auth-issuer":              {"--auth-audience", "a"},
+	} {
+		code, out, said := command(append([]string{"serve", "--ephemeral", "--port", "0"}, args...)...)
+		require.NotZero(t, code, args)
+		require.Empty(t, out, args)
+		require.Contains(t, said, want)
+	}
+}
+
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	code, out, _ := command("version")

@@ -152,6 +152,8 @@ type Set struct {
 	Name string
 	// Options returns what the set adds; called when the set is chosen.
 	Options func() Options
+	// Hidden keeps the set out of --help and of messages.
+	Hidden bool
 }
 
 // Limits bound requests.

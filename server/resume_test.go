@@ -51,6 +51,17 @@ func TestInterruptAndResumeWithUpdate(t *testing.T) { // D-41
 	require.Equal(t, "idle", c.get("/threads/" + id).ok().json()["status"])
 }
 
+func TestAnswerInTheNameOfAnotherAgent(t *testing.T) {
+	t.Parallel()
+	c := serveTest(t, server.Options{})
+	id, ids := interrupted(c, "ask")
+	v := c.post("/threads/"+id+"/runs/wait", `{"assistant_id":"slow","command":{"resume":{"`+ids[0]+`":"yes"}}}`).code(http.StatusConflict, "graph_changed")
+	require.Contains(t, v["message"], `The agent "ask" asked this, not "slow"`)
+	require.Equal(t, "interrupted", c.get("/threads/"+id).ok().str("status"), "the question stays open")
+	c.post("/threads/"+id+"/runs/wait", `{"assistant_id":"ask","command":{"resum":"yes"}}`).is(http.StatusBadRequest)
+	c.post("/threads/"+id+"/runs/wait", `{"assistant_id":"ask","command":{"resume":{"`+ids[0]+`":"yes"}}}`).ok()
+}
+
 func TestRefusedResumes(t *testing.T) { // decisions 8, D-34, D-35
 	t.Parallel()
 	c := serveTest(t, server.Options{})

@@ -38,11 +38,12 @@ func defaultsFromEnv(o *Options) error {
 	return nil
 }
 
-// setNames lists the names of sets.
-func setNames(sets []Set) []string {
-	names := make([]string, len(sets))
-	for i, s := range sets {
-		names[i] = s.Name
+// setNames lists the names of sets that aren't hidden.
+func setNames(sets []Set) (names []string) {
+	for _, s := range sets {
+		if !s.Hidden {
+			names = append(names, s.Name)
+		}
 	}
 	return names
 }

@@ -16,7 +16,7 @@ const webhookTimeout = 10 * time.Second
 func (s *Server) guardWebhooks(o *thread.Options) error {
 	guard, err := outgoing.New(outgoing.Options{Allow: s.opts.WebhookInside, Open: s.ownMachine})
 	if err != nil {
-		return fmt.Errorf("WebhookInside: %w", err)
+		return fmt.Errorf("server: --webhook-allow (Options.WebhookInside): %w", err)
 	}
 	o.WebhookCheck, o.WebhookClient = guard.Check, guard.Client(webhookTimeout)
 	return nil

@@ -84,9 +84,9 @@ func TestDeadlinesOfAPolicyInJSON(t *testing.T) {
 func TestAWrongDeadlineIsRefusedAtStartUp(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]hitl.Rule{
-		"a deadline must be above 0": {OnExpiry: hitl.OnExpiry{Action: agent.ExpireReject}},
-		"needs a role":               {Deadline: 1, OnExpiry: hitl.OnExpiry{Action: agent.ExpireEscalate}},
-		"unknown action":             {Deadline: 1, OnExpiry: hitl.OnExpiry{Action: "approve"}},
+		"needs one above 0": {OnExpiry: hitl.OnExpiry{Action: agent.ExpireReject}},
+		"needs a role":      {Deadline: 1, OnExpiry: hitl.OnExpiry{Action: agent.ExpireEscalate}},
+		"unknown action":    {Deadline: 1, OnExpiry: hitl.OnExpiry{Action: "approve"}},
 	} {
 		r.Decisions = hitl.All()
 		c := standard()

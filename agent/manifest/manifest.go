@@ -101,7 +101,7 @@ func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("manifest: %s doesn't exist: %w", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("manifest: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("manifest: %w", err)
 	case info.IsDir():

@@ -10,32 +10,32 @@ import (
 	"github.com/parley-dev/parley/server/conformance"
 )
 
-// sets are the agents that --agents can choose; the first is the default. Only
+// sets are the agents that --agents can choose; the first is the default, the hidden ones are for tests. Only
 // the conformance sets allow the store to be emptied. The demo agents speak by m, or by
 // their script if that is nil.
 func sets(m model.Model) []server.Set {
 	return []server.Set{
 		{Name: "demo", Options: agents(func() []agent.Agent { return demo.AgentsOn(m) })},
-		{Name: "bench", Options: agents(bench.Agents)},
-		{Name: "conformance", Options: func() server.Options {
+		{Hidden: true, Name: "bench", Options: agents(bench.Agents)},
+		{Hidden: true, Name: "conformance", Options: func() server.Options {
 			return server.Options{
 				Agents: graphs.MainSet(), Routes: conformance.Routes(), Truncate: true,
 				UI: map[string]server.UI{"agent-alias": conformance.UI()},
 			}
 		}},
-		{Name: "conformance-auth", Options: func() server.Options {
+		{Hidden: true, Name: "conformance-auth", Options: func() server.Options {
 			return server.Options{
 				Agents: graphs.AuthSet(), Auth: conformance.Auth(), Truncate: true,
 				UI: map[string]server.UI{"agent": conformance.UI()},
 			}
 		}},
-		{Name: "conformance-embed", Options: func() server.Options {
+		{Hidden: true, Name: "conformance-embed", Options: func() server.Options {
 			return server.Options{Agents: graphs.EmbedSet(), NoEventIDs: true, Truncate: true}
 		}},
-		{Name: "conformance-react", Options: agents(graphs.ReactSet)},
-		{Name: "conformance-vue", Options: agents(graphs.VueSet)},
-		{Name: "conformance-svelte", Options: agents(graphs.SvelteSet)},
-		{Name: "conformance-angular", Options: func() server.Options {
+		{Hidden: true, Name: "conformance-react", Options: agents(graphs.ReactSet)},
+		{Hidden: true, Name: "conformance-vue", Options: agents(graphs.VueSet)},
+		{Hidden: true, Name: "conformance-svelte", Options: agents(graphs.SvelteSet)},
+		{Hidden: true, Name: "conformance-angular", Options: func() server.Options {
 			return server.Options{Agents: graphs.AngularSet(), NoFailureText: true}
 		}},
 	}

@@ -54,11 +54,14 @@ func newRefund(b *bank) agent.Agent {
 		Node("tell", tell).
 		Edge(agent.Start, "assess").
 		Branch("assess", func(s Refund) string {
-			if s.Decision != nil {
+			switch {
+			case s.Order == "" || s.Cents <= 0:
+				return "tell"
+			case s.Decision != nil:
 				return "pay"
 			}
 			return "review"
-		}, "pay", "review").
+		}, "pay", "review", "tell").
 		Branch("review", func(s Refund) string {
 			if s.Decision.Approved {
 				return "pay"
@@ -105,7 +108,10 @@ func (b *bank) pay(ctx agent.Context, s Refund) (agent.Update, error) {
 
 func tell(_ agent.Context, s Refund) (agent.Update, error) {
 	text := fmt.Sprintf("The refund for order %s is paid. Receipt: %s", s.Order, s.Receipt)
-	if !s.Decision.Approved {
+	switch {
+	case s.Order == "" || s.Cents <= 0:
+		text = `Which order, and how much? The input is a claim: {"order": "A-17", "cents": 9000}`
+	case !s.Decision.Approved:
 		text = strings.TrimSpace(fmt.Sprintf("The refund for order %s was refused. %s", s.Order, s.Decision.Note))
 	}
 	return agent.Set("messages", []message.Message{message.NewAI(text)}), nil

@@ -2,6 +2,7 @@
 // the amount is large, and pays in a durable step.
 //
 //	go run ./examples/refund serve
+//	go run ./examples/refund invoke refund --payload '{"order": "A-17", "cents": 9000}'
 package main
 
 import (

@@ -22,7 +22,7 @@ import (
 type RefusedError struct{ Host string }
 
 func (e *RefusedError) Error() string {
-	return e.Host + " is inside the server's own network, where webhooks don't go unless it is told so"
+	return e.Host + " is inside the server's own network, where webhooks go only to what --webhook-allow names"
 }
 
 // Is makes errors.Is(err, thread.ErrWebhookRefused) true.

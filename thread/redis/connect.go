@@ -6,9 +6,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,6 +95,9 @@ func parseURL(raw string) (a address, err error) {
 	if a.query, err = url.ParseQuery(query); err != nil {
 		return a, fmt.Errorf("%w: %w", errURL, err)
 	}
+	if err := a.known(protocol); err != nil {
+		return a, err
+	}
 	authority, path, _ := strings.Cut(rest, "/")
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		if err := a.credentials(authority[:at]); err != nil {
@@ -115,6 +120,23 @@ func parseURL(raw string) (a address, err error) {
 		err = a.addTLS()
 	}
 	return a, err
+}
+
+// known refuses parameters that nobody reads: with a misspelt prefix two deployments would share their data.
+func (a *address) known(protocol string) error {
+	names := []string{"prefix", "pool_size"}
+	if protocol == "rediss" {
+		names = append(names, "ca", "server_name")
+	}
+	if a.kind == "sentinel" {
+		names = append(names, "sentinel_username", "sentinel_password")
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.query)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("%w: no parameter %q; of this one there are %s", errURL, name, strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 // hidden is a URL without what may be a password.
