@@ -222,6 +222,20 @@ func (cmd *serveCommand) resolve() error {
 	default:
 		return errors.New("--data and --ephemeral exclude each other")
 	}
+	return cmd.resolveRedis()
+}
+
+// resolveRedis decides between --data and --redis in the same way; of two environment variables that of Redis wins,
+// since images name a folder for those who have none.
+func (cmd *serveCommand) resolveRedis() error {
+	given := cmd.Data != "" && cmd.Data != os.Getenv("PARLEY_DATA")
+	switch {
+	case !given || cmd.Redis == "":
+	case cmd.Redis == os.Getenv("PARLEY_REDIS"):
+		cmd.Redis = ""
+	default:
+		return errors.New("--data and --redis exclude each other")
+	}
 	return nil
 }
 

@@ -69,9 +69,13 @@ func TestMistakesOfServeNameTheFlag(t *testing.T) {
 		"--webhook-allow (Options.WebhookInside)":                         {"--webhook-allow", "10.0.0.0/99"},
 		"no parameter \"prefx\"; of this one there are prefix, pool_size": {"--redis", "redis://127.0.0.1:1?prefx=a:"},
 		"manifest: stat nowhere.yaml: no such file or directory":          {"--config", "nowhere.yaml"},
+		"--data and --redis exclude each other":                           {"--data", "x", "--redis", "redis://127.0.0.1:1"},
 		"--auth-audience and --auth-jwks need --auth-issuer":              {"--auth-audience", "a"},
 	} {
-		code, out, said := command(append([]string{"serve", "--ephemeral", "--port", "0"}, args...)...)
+		if args[0] != "--data" {
+			args = append(args, "--ephemeral")
+		}
+		code, out, said := command(append([]string{"serve", "--port", "0"}, args...)...)
 		require.NotZero(t, code, args)
 		require.Empty(t, out, args)
 		require.Contains(t, said, want)
