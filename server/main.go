@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/parley-dev/parley/server/cli"
+	"github.com/parley-dev/parley/thread/redis"
 )
 
 // Main is the command line of a program that serves agents: serve, health, mcp, agents, keys, migrate, backup, restore and
@@ -28,6 +29,7 @@ import (
 //
 // Flags and environment variables win over the options.
 func Main(o Options) {
+	redis.LogClient()
 	os.Exit(run(o, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -219,3 +219,24 @@ func (a *address) addTLS() error {
 	}
 	return nil
 }
+
+// unknownMaster is an error when a URL names a master that Sentinel doesn't have: the client only says that
+// no sentinel can be reached.
+func unknownMaster(ctx context.Context, rawURL string) error {
+	a, err := parseURL(rawURL)
+	if err != nil || a.kind != "sentinel" {
+		return nil
+	}
+	for _, host := range a.hosts {
+		c := rds.NewSentinelClient(&rds.Options{
+			Addr: host, Username: a.query.Get("sentinel_username"), Password: a.query.Get("sentinel_password"), TLSConfig: a.tls,
+			DialTimeout: dialTimeout, MaxRetries: -1, DisableIdentity: true,
+		})
+		_, err := c.GetMasterAddrByName(ctx, a.master).Result()
+		_ = c.Close() // nothing is lost with it
+		if errors.Is(err, rds.Nil) {
+			return fmt.Errorf("redis: Sentinel at %s knows no master %q", host, a.master)
+		}
+	}
+	return nil
+}

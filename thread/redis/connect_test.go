@@ -182,6 +182,8 @@ func TestSentinelFailsOver(t *testing.T) {
 		t.Skip("waits for a fail-over")
 	}
 	group := redistest.StartGroup(t, 1500*time.Millisecond)
+	_, err := redis.Open(t.Context(), redis.Options{Logger: quiet, URL: "redis+sentinel://" + group.Sentinel + "/another"})
+	require.ErrorContains(t, err, `knows no master "another"`)
 	master := group.Master
 	watch := rds.NewClient(&rds.Options{Addr: group.Replica.Addr(), DisableIdentity: true})
 	defer watch.Close()

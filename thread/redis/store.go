@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if err := s.open(ctx); err != nil {
 		if s.own {
-			err = errors.Join(err, s.client.Close())
+			err = errors.Join(cmp.Or(unknownMaster(ctx, o.URL), err), s.client.Close())
 		}
 		return nil, err
 	}
