@@ -225,7 +225,7 @@ func (a *address) addTLS() error {
 func unknownMaster(ctx context.Context, rawURL string) error {
 	a, err := parseURL(rawURL)
 	if err != nil || a.kind != "sentinel" {
-		return nil
+		return nil //nolint:nilerr // who connects says what is wrong with a URL
 	}
 	for _, host := range a.hosts {
 		c := rds.NewSentinelClient(&rds.Options{

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type Server struct {
 	port      int
 	args      []string
 	cmd       *exec.Cmd
+	ended     chan struct{} // closed once the process has
 }
 
 // Start starts a server that ends with the test.
@@ -47,13 +49,23 @@ func New(dir string, args ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
-	if err != nil {
-		return nil, err
+	for try := 0; ; try++ {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		s := &Server{path: path, dir: dir, port: port, args: args}
+		if err = s.Restart(); !errors.Is(err, errGone) || try == startTries {
+			return s, err
+		}
 	}
-	s := &Server{path: path, dir: dir, port: port, args: args}
-	return s, s.Restart()
 }
+
+// startTries is how often another port is tried when a server ends at once: somebody was faster to take the first.
+const startTries = 5
+
+// errGone: the server has ended before it answered.
+var errGone = errors.New("it has ended")
 
 // freePort finds a port that nobody listens on, whose cluster bus fits behind it.
 func freePort() (int, error) {
@@ -93,17 +105,48 @@ func (s *Server) Restart() error {
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
+	s.ended = make(chan struct{})
+	go func(cmd *exec.Cmd, ended chan struct{}) { // Stop waits for it
+		defer close(ended)
+		_ = cmd.Wait()
+	}(s.cmd, s.ended)
 	client := rds.NewClient(&rds.Options{Addr: s.Addr(), MaxRetries: -1, DisableIdentity: true})
 	defer func() { _ = client.Close() }()
 	var err error
 	for deadline := time.Now().Add(startWithin); time.Now().Before(deadline); {
-		if err = client.Ping(context.Background()).Err(); err == nil {
+		if err = s.answers(client); err == nil {
 			return nil
+		}
+		if !s.runs() {
+			err = errGone
+			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	s.Stop()
 	return fmt.Errorf("redistest: redis-server on port %d does not answer: %w", s.port, err)
+}
+
+// answers tells whether it is this server that answers on its port.
+func (s *Server) answers(client *rds.Client) error {
+	if err := client.Ping(context.Background()).Err(); err != nil {
+		return err
+	}
+	info, err := client.Info(context.Background(), "server").Result()
+	if err == nil && !strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", s.cmd.Process.Pid)) {
+		err = errors.New("another server has the port")
+	}
+	return err
+}
+
+// runs tells whether the process hasn't ended.
+func (s *Server) runs() bool {
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return true
+	}
 }
 
 // Stop kills the server.
@@ -112,6 +155,6 @@ func (s *Server) Stop() {
 		return
 	}
 	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
+	<-s.ended
 	s.cmd = nil
 }

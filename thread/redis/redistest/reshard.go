@@ -3,7 +3,12 @@ package redistest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	rds "github.com/redis/go-redis/v9"
 )
@@ -47,7 +52,69 @@ func MoveSlot(ctx context.Context, masters []*Server, key string, n int, between
 			return fmt.Errorf("redistest: assign slot %d: %w", slot, err)
 		}
 	}
-	return nil
+	return agree(ctx, nodes, slot, ids[to])
+}
+
+// agreeWithin bounds how long nodes may take until they agree about who has which slots.
+const agreeWithin = 30 * time.Second
+
+// agree waits until all nodes know the same slots and configuration epochs, and that a slot is the
+// given node's. What is moved before may end with two masters of which each says that the other has it.
+func agree(ctx context.Context, nodes []*rds.Client, slot int, owner string) error {
+	for deadline := time.Now().Add(agreeWithin); ; {
+		views, ours := map[string]bool{}, true
+		for _, node := range nodes {
+			list, err := node.ClusterNodes(ctx).Result()
+			if err != nil {
+				return fmt.Errorf("redistest: nodes of the cluster: %w", err)
+			}
+			view, has := viewOf(list, slot)
+			views[view] = true
+			if has == owner {
+				continue
+			}
+			ours = false
+			if err := node.Do(ctx, "CLUSTER", "SETSLOT", slot, "NODE", owner).Err(); err != nil {
+				return fmt.Errorf("redistest: assign slot %d again: %w", slot, err)
+			}
+		}
+		switch {
+		case ours && len(views) == 1:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("redistest: the nodes don't agree who has slot %d: %v", slot, slices.Collect(maps.Keys(views)))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// viewOf is what a node's list of nodes says of epochs and slots, and the id of the one that has a slot.
+func viewOf(list string, slot int) (view, owner string) {
+	var lines []string
+	for line := range strings.Lines(list) {
+		words := strings.Fields(line) // id, address, flags, master, ping, pong, epoch, link, slots
+		if len(words) < 8 {
+			continue
+		}
+		known := []string{words[0], words[6]}
+		for _, part := range words[8:] {
+			if strings.HasPrefix(part, "[") { // on its way: only the node itself tells of it
+				continue
+			}
+			known = append(known, part)
+			first, last, found := strings.Cut(part, "-")
+			if !found {
+				last = first
+			}
+			a, _ := strconv.Atoi(first)
+			if b, _ := strconv.Atoi(last); a <= slot && slot <= b {
+				owner = words[0]
+			}
+		}
+		lines = append(lines, strings.Join(known, " "))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n"), owner
 }
 
 // ownerOf is a key's slot and the index of the master that has it.
