@@ -410,6 +410,29 @@ test("a description of the agent's own is shown in full and as the text that it 
   await accessible(tab);
 });
 
+test("who may only read sees the question and why they can't answer it, and is offered nothing that they may not do", async (t) => {
+  const { url, people, decide } = await withPeople(t, { ada: ["owner"], vic: ["viewer"] });
+  const tab = await signedIn(t, url, people.ada);
+  await tab.goto(`${url}/app/chat?agent=human_in_the_loop`);
+  await composer(tab).waitFor();
+  await say(tab, "Delete record V-1 and transfer 5 EUR to Eve");
+  await question(tab).waitFor();
+  const thread = new URL(tab.url()).pathname;
+  const viewer = await signedIn(t, url, people.vic);
+  await viewer.getByText("Your role lets you read conversations, not write in them.").waitFor();
+  assert.equal(await viewer.getByRole("link", { name: "New conversation" }).count(), 0);
+  await viewer.goto(url + thread);
+  await question(viewer).getByText("You may not decide this: Your roles don't cover this review.").waitFor();
+  await question(viewer).getByText("“V-1”").waitFor();
+  assert.ok(await button(question(viewer), "Send 2 decisions").isDisabled());
+  for (const each of await question(viewer).getByRole("button").all()) assert.ok(await each.isDisabled());
+  await accessible(viewer);
+  await decide(people.ada, thread.split("/").at(-1), { answer: { decisions: [{ type: "approve" }, { type: "approve" }] } });
+  await viewer.getByRole("status").getByText("ada decided: Approved").waitFor();
+  await viewer.goto(`${url}/audit`);
+  await viewer.getByText("Only owners see this page.").waitFor();
+});
+
 test("a new card is announced to those who hear the page", async (t) => {
   const tab = await chat(t, "human_in_the_loop");
   await say(tab, "Delete record A-17");

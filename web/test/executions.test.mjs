@@ -73,3 +73,15 @@ test("an execution that isn't there, or not for one to see", async (t) => {
   await tab.goto(`${server}/app/executions/0123456789abcdef0123456789abcdef`);
   await tab.getByText("There is no such execution, or it is not for you to see.").waitFor();
 });
+
+test("a list that can't be read says that it is being tried, and why it failed", async (t) => {
+  const tab = await newTab(t);
+  await tab.route("**/api/v1/projects/default/*", (route) =>
+    route.request().resourceType() === "fetch" && !route.request().url().includes("/reviews?status=open")
+      ? route.fulfill({ status: 503, contentType: "application/json", body: JSON.stringify({ message: "The store can't be reached." }) })
+      : route.continue());
+  await tab.goto(`${server}/app/executions`);
+  await tab.getByRole("main").getByText("Loading…").waitFor();
+  await tab.getByRole("alert").getByText("The store can't be reached.").waitFor();
+  assert.equal(await tab.getByText("Loading…").count(), 0);
+});

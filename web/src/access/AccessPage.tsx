@@ -4,6 +4,7 @@ import { useSession } from "../session/session";
 import { Badge } from "../ui/Badge";
 import { Button } from "../ui/Button";
 import { Empty } from "../ui/Empty";
+import { Loading } from "../ui/Loading";
 import { Notice } from "../ui/Notice";
 import { Page } from "../ui/Page";
 import { Panel } from "../ui/Panel";
@@ -24,6 +25,7 @@ export function AccessPage() {
     <Page title={w.title} actions={owner ? <Button kind="primary" onClick={() => setCreating(true)}><Plus size={16} aria-hidden /> {w.create}</Button> : undefined}>
       {owner ? <p>{w.lead}</p> : <Empty title={w.owner} />}
       {owner && keys.error ? <Notice kind="bad" alert>{keys.error.message}</Notice> : null}
+      {owner && keys.isPending ? <Loading /> : null}
       {owner && keys.data?.length === 0 ? <Empty icon={<KeyRound size={40} strokeWidth={1.3} aria-hidden />} title={w.empty} /> : null}
       {owner && keys.data && keys.data.length > 0 ? (
         <table className={table.table}>

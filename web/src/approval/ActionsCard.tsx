@@ -14,7 +14,7 @@ interface Props extends AnswerProps {
   question: Question & { kind: "actions" };
 }
 
-export function ActionsCard({ question, sending, refusal, send }: Props) {
+export function ActionsCard({ question, sending, barred, refusal, send }: Props) {
   const words = useWords();
   const { actions, perCall } = question;
   const [decisions, setDecisions] = useState<(Decision | undefined)[]>(() => actions.map(() => undefined));
@@ -48,7 +48,7 @@ export function ActionsCard({ question, sending, refusal, send }: Props) {
             <Button disabled={sending || !approvable} onClick={() => setDecisions(actions.map(() => ({ type: "approve" })))}>{words.approval.approveAll}</Button>
           ) : null}
           <Button kind="primary" disabled={sending || decided.length < actions.length || unseen} onClick={() => send(answerOf(question, decided))}>
-            {sending ? words.approval.sending : words.approval.sendAll(actions.length)}
+            {sending && !barred ? words.approval.sending : words.approval.sendAll(actions.length)}
           </Button>
         </footer>
       )}

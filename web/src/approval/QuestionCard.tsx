@@ -33,7 +33,7 @@ export function QuestionCard({ value, schema, path, since, expires, barred, deli
   const words = useWords();
   const question = useMemo(() => readQuestion(value, schema), [value, schema]);
   const { sending, ...rest } = useAnswer(deliver);
-  const answer = { ...rest, sending: sending || barred !== undefined };
+  const answer = { ...rest, sending: sending || barred !== undefined, barred: barred !== undefined };
   const title = questionTitle(question, words);
   const { within, on } = useFocusWithin();
   useFocusAfter(within, () => document.querySelector<HTMLElement>("[data-question], [data-composer]"));

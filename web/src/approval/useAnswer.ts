@@ -6,6 +6,8 @@ import { refusalOf, type Refusal } from "./refusal";
 /** What every card gets. */
 export interface AnswerProps {
   sending: boolean;
+  /** This person may not answer. */
+  barred?: boolean;
   refusal: Refusal | null;
   send(answer: Json): void;
   /** What belongs before the buttons, if anything does: a reviewer's notes. */

@@ -2,11 +2,13 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { Download, ScrollText, ShieldCheck } from "lucide-react";
 import type { AuditSearch } from "../app/routes";
 import { useAgents } from "../chat/agents";
+import { useSession } from "../session/session";
 import { Button } from "../ui/Button";
 import button from "../ui/Button.module.css";
 import { Choice } from "../ui/Choice";
 import { Empty } from "../ui/Empty";
 import { TextField } from "../ui/Field";
+import { Loading } from "../ui/Loading";
 import { Notice } from "../ui/Notice";
 import { Page } from "../ui/Page";
 import table from "../ui/Table.module.css";
@@ -19,6 +21,12 @@ import { Verified } from "./Verified";
 const route = getRouteApi("/app/audit");
 
 export function AuditPage() {
+  const words = useWords();
+  const owner = useSession().data?.can.own ?? false;
+  return owner ? <Log /> : <Page title={words.audit.title}><Empty title={words.access.owner} /></Page>;
+}
+
+function Log() {
   const words = useWords();
   const w = words.audit;
   const filter: AuditSearch = route.useSearch();
@@ -47,6 +55,7 @@ export function AuditPage() {
       }>
       <Verified verify={verify} />
       {audit.error ? <Notice kind="bad" alert>{audit.error.message}</Notice> : null}
+      {audit.isPending ? <Loading /> : null}
       {audit.isSuccess ? <Found filter={filter} count={entries.length} more={audit.hasNextPage} onChange={show} /> : null}
       {audit.isSuccess && entries.length === 0 && !audit.hasNextPage ? <Empty icon={<ScrollText size={40} strokeWidth={1.3} aria-hidden />} title={Object.values(filter).some(Boolean) ? w.noneFound : w.empty} /> : null}
       {entries.length > 0 ? (

@@ -78,7 +78,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
       <Actions value={actions}>
         <MessageList
           messages={messages}
-          empty={stream.isThreadLoading ? <p className={css.muted}>{words.app.loading}</p> : threadId === undefined ? <Suggestions agent={agent} onSend={(text) => send(text)} /> : null}
+          empty={stream.isThreadLoading ? <p className={css.muted}>{words.app.loading}</p> : threadId === undefined && mayRun ? <Suggestions agent={agent} onSend={(text) => send(text)} /> : null}
           tail={
             <>
               {branches.older ? null : <Nested stream={stream} />}

@@ -5,6 +5,7 @@ import { useFeed } from "../feed/feed";
 import { Button } from "../ui/Button";
 import { Choice } from "../ui/Choice";
 import { Empty } from "../ui/Empty";
+import { Loading } from "../ui/Loading";
 import { Notice } from "../ui/Notice";
 import { Page } from "../ui/Page";
 import table from "../ui/Table.module.css";
@@ -31,7 +32,8 @@ export function ExecutionsPage() {
         options={[["", w.all], ...Object.entries(w.statuses)]} />
     }>
       {executions.error ? <Notice kind="bad" alert>{executions.error.message}</Notice> : null}
-      {executions.isSuccess && list.length === 0 ? <Empty icon={<ListChecks size={40} strokeWidth={1.3} aria-hidden />} title={w.empty} /> : null}
+      {executions.isPending ? <Loading /> : null}
+      {executions.isSuccess && list.length === 0 ? <Empty icon={<ListChecks size={40} strokeWidth={1.3} aria-hidden />} title={status ? w.noneFound : w.empty} /> : null}
       {list.length > 0 ? (
         <table className={table.table}>
           <thead><tr><th>{w.input}</th><th>{w.agent}</th><th>{w.status}</th><th>{w.started}</th><th className={table.right}>{w.took}</th></tr></thead>

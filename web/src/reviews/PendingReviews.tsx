@@ -6,6 +6,7 @@ import { useState } from "react";
 import { useWide } from "../app/useWide";
 import { useAgents } from "../chat/agents";
 import { Empty } from "../ui/Empty";
+import { Loading } from "../ui/Loading";
 import { Notice } from "../ui/Notice";
 import { Page } from "../ui/Page";
 import { useWords } from "../words/words";
@@ -44,6 +45,7 @@ export function PendingReviews() {
         <div className={css.list}>
           {reviews.error ? <Notice kind="bad" alert>{reviews.error.message}</Notice> : null}
           <Bulk reviews={list.filter((r) => marked.has(r.review_id))} onClear={() => setMarked(new Set())} />
+          {reviews.isPending ? <Loading /> : null}
           {reviews.isSuccess && list.length === 0 ? <Empty icon={<Inbox size={40} strokeWidth={1.3} aria-hidden />} title={Object.values(narrower).some(Boolean) ? w.noneFound : w.empties[kind]} /> : null}
           {list.length > 0 ? <ReviewTable reviews={list} chosen={wide ? shown?.review_id : undefined} marked={marked} onMark={setMarked} onChoose={wide ? setChosen : open} onReach={wide ? setChosen : undefined} /> : null}
           {list.length > 0 && wide ? <p className={css.keys}>{list.some(isOpen) ? w.keys : w.keysEnded}</p> : null}

@@ -329,6 +329,7 @@ export const en = {
   executions: {
     title: "Executions",
     empty: "There are no executions yet.",
+    noneFound: "No execution matches.",
     one: "Execution",
     status: "Status",
     all: "All",

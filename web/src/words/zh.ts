@@ -329,6 +329,7 @@ export const zh: Words = {
   executions: {
     title: "执行",
     empty: "还没有执行。",
+    noneFound: "没有匹配的执行。",
     one: "执行",
     status: "状态",
     all: "全部",
