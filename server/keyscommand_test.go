@@ -111,6 +111,26 @@ func TestKeysCommandOnAServer(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
+// A flag wins over the other's environment variable, and that is said; two flags are refused.
+func TestKeysSayWhetherAStoreOrAServerIsAsked(t *testing.T) {
+	t.Parallel()
+	dir, nowhere := t.TempDir(), "http://127.0.0.1:1"
+	code, _, said := parley(t, []string{"PARLEY_BASE_URL=" + nowhere}, "keys", "list", "--data", dir)
+	require.Zero(t, code, said)
+	require.Contains(t, said, "The store of --data is opened; the server of PARLEY_BASE_URL isn't asked.")
+	code, _, said = parley(t, nil, "keys", "list", "--data", dir, "--base-url", nowhere)
+	require.Equal(t, 2, code)
+	require.Contains(t, said, "--data and --base-url exclude each other")
+	code, _, said = parley(t, []string{"PARLEY_BASE_URL=" + nowhere, "PARLEY_DATA=" + dir}, "keys", "list")
+	require.Equal(t, 6, code, "of two variables the server's counts")
+	require.Contains(t, said, "--base-url")
+	code, _, said = parley(t, []string{"PARLEY_DATA=" + dir}, "keys", "list", "--base-url", nowhere)
+	require.Equal(t, 6, code, said)
+	code, _, said = parley(t, nil, "keys", "list", "--base-url", "localhost:1")
+	require.Equal(t, 2, code)
+	require.Contains(t, said, "write http://localhost:1")
+}
+
 func TestBootstrapKeyByTheEnvironment(t *testing.T) {
 	t.Parallel()
 	code, key, _ := command("keys", "generate")

@@ -17,7 +17,7 @@ func checkAddress(base string) error {
 	if _, after, ok := strings.Cut(base, "://"); ok {
 		host = after
 	}
-	return &ExitError{2, fmt.Errorf("the address %q (--base-url, PARLEY_BASE_URL) is none of a server: write http://%s", base, or(host, "127.0.0.1:2024"))}
+	return &ExitError{2, fmt.Errorf("%q is no address of a server (--base-url, PARLEY_BASE_URL): write http://%s", base, or(host, "127.0.0.1:2024"))}
 }
 
 // elsewhere says how to name another address.

@@ -80,10 +80,10 @@ func (s *schema) fields(root json.RawMessage) (list []*field) {
 			continue
 		}
 		f := schemaAt(root, m.value).field(m.name)
-		if f.required = slices.Contains(s.Required, m.name); !f.required {
-			f.fixed = nil
+		f.required = slices.Contains(s.Required, m.name)
+		if f.required || f.fixed == nil { // what says nothing is left out
+			list = append(list, f)
 		}
-		list = append(list, f)
 	}
 	return list
 }

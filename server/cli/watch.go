@@ -29,6 +29,9 @@ func (cmd *watchReviews) Run(s *Streams) error {
 // watch prints each review of the list when it is new or has changed. The feed only says that the list is to be
 // read again; a feed that breaks is opened anew, and the list read, so that nothing is missed.
 func (cmd *watchReviews) watch(ctx context.Context, w io.Writer) error {
+	if err := checkAddress(cmd.BaseURL); err != nil {
+		return err
+	}
 	c, known := cmd.client(), map[string]string{}
 	for {
 		// The subscription begins with a hint for what was there before.

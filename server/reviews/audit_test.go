@@ -122,7 +122,7 @@ func TestTheAuditLogIsSearched(t *testing.T) {
 			all = owner.get("/audit?order=asc&limit=200").ok().list("entries")
 		}
 		for query, field := range map[string]string{
-			"limit=0": "limit", "cursor=x": "cursor", "cursor=-1": "cursor", "since=yesterday": "since", "until=0": "until", "order=up": "order",
+			"action=bananas": "action", "action=review.decided,bananas": "action", "limit=0": "limit", "cursor=x": "cursor", "cursor=-1": "cursor", "since=yesterday": "since", "until=0": "until", "order=up": "order",
 		} {
 			owner.get("/audit?"+query).field(http.StatusBadRequest, field)
 		}

@@ -153,7 +153,10 @@ func TestVerificationAgainstAnEarlierSeal(t *testing.T) {
 		gone := owner.get("/audit/verify?seq=1000&seal=" + last.text("seal")).ok()
 		require.Equal(t, false, gone["valid"])
 		require.Contains(t, gone.at("problem")["problem"], "missing")
-		owner.get("/audit/verify?seq=1").field(400, "seq")
+		owner.get("/audit/verify?seq=1").field(400, "seal")
+		owner.get("/audit/verify?seal="+last.text("seal")).field(400, "seq")
+		require.Contains(t, owner.get("/audit/verify?seq=1&seal=bad").field(400, "seal").text("detail"), "malformed", "both were given")
+		owner.get("/audit/verify?seq=1&seal="+strings.Repeat("x", 64)).field(400, "seal")
 		owner.get("/audit/verify?seq=0&seal="+last.text("seal")).field(400, "seq")
 	})
 }
