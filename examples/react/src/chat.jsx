@@ -19,25 +19,33 @@ export function Chat() {
     onThreadId: rememberThread,
   });
   const questions = useOpenQuestions(stream);
+  const [failures, setFailures] = useState({}); // of answers, by question
+  // The card of an answer that didn't get through isn't true: its question is still open.
+  const untrue = questions.filter((question) => failures[question.id]).map((question) => `card-${question.id}`);
+  const messages = stream.messages.filter((message) => message.text && !untrue.includes(message.id));
   return (
     <>
       <h1>Approval</h1>
       <ol>
-        {stream.messages.filter((message) => message.text).map((message, i) => (
+        {messages.map((message, i) => (
           <li key={message.id ?? i} className={message.response_metadata?.card ? "card" : message.getType()}>
             {message.text}
           </li>
         ))}
       </ol>
-      {questions.map((question) => <Question key={question.id} question={question} stream={stream} />)}
-      {stream.error ? <p role="alert">{String(stream.error.message ?? stream.error)}</p> : null}
+      {questions.map((question) => (
+        <Question
+          key={question.id} question={question} stream={stream} failure={failures[question.id]}
+          onFailure={(text) => setFailures((all) => ({ ...all, [question.id]: text }))}
+        />
+      ))}
+      {stream.error && questions.length === 0 ? <p role="alert">{String(stream.error.message ?? stream.error)}</p> : null}
       <Composer stream={stream} blocked={questions.length > 0} />
     </>
   );
 }
 
-function Question({ question, stream }) {
-  const [failure, setFailure] = useState("");
+function Question({ question, stream, failure, onFailure }) {
   const [action] = question.value.actionRequests;
 
   function decide(type) {
@@ -50,9 +58,10 @@ function Question({ question, stream }) {
       response_metadata: { card: { decision: type } },
     };
     const decision = type === "approve" ? { type } : { type, message: "The reviewer said no." };
+    onFailure("");
     stream
       .respond({ decisions: [decision] }, { interruptId: question.id, update: { messages: [card] } })
-      .catch((error) => setFailure(String(error.message ?? error)));
+      .catch((error) => onFailure(String(error.message ?? error)));
   }
 
   return (

@@ -42,6 +42,21 @@ for (const name of ["react", "svelte"]) {
       assert.equal(await cards(tab), 1);
     });
 
+    test("an answer that doesn't get through leaves the question, and no card", async (t) => {
+      const tab = await asked(t);
+      await tab.route("**/commands", (route) => route.abort());
+      await tab.getByRole("button", { name: "Approve" }).click();
+      await tab.getByRole("alert").waitFor();
+      assert.equal(await tab.getByRole("alert").count(), 1, "said once");
+      await question(tab).waitFor();
+      await tab.locator("li.card").waitFor({ state: "detached" });
+      await tab.unroute("**/commands");
+      await tab.getByRole("button", { name: "Approve" }).click();
+      await message(tab, "Done: Refund order 4711").waitFor();
+      await question(tab).waitFor({ state: "detached" });
+      assert.equal(await cards(tab), 1);
+    });
+
     test("a rejection after a reload", async (t) => {
       const tab = await asked(t);
       await tab.reload();

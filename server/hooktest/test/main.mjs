@@ -18,7 +18,7 @@ const here = new URL(".", import.meta.url).pathname;
 const chosen = process.argv.slice(2);
 const all = (await readdir(here)).filter((file) => file.endsWith(".test.mjs")).sort();
 // What waits or takes longest begins first, beside all the others.
-const long = ["network.test.mjs", "toolreview.test.mjs"].filter((file) => all.includes(file));
+const long = ["network.test.mjs", "toolreview.test.mjs", "examples.test.mjs"].filter((file) => all.includes(file));
 const ordered = [...long, ...all.filter((file) => !long.includes(file))];
 const files = (chosen.length ? ordered.filter((file) => chosen.some((name) => file.startsWith(name))) : ordered).map((file) => here + file);
 
