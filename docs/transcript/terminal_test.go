@@ -12,7 +12,7 @@ import (
 )
 
 // prompt is what a command asks with, and what a person typed behind it.
-var prompt = regexp.MustCompile(`^(> |Select \[1-\d\]: |Reviewer notes \(optional\): \[default: \] )(.*)$`)
+var prompt = regexp.MustCompile(`^(> |Select \[1-\d\]: (?:\[default: \d\] )?|[A-Z][^:()]* \([^)]*\): (?:\[default: [^\]]*\] )?)(.*)$`)
 
 // answer is what is typed once a prompt has come.
 type answer struct{ prompt, text string }
