@@ -60,7 +60,7 @@ func (f identityFlags) apply(o *Options) error {
 	i := &o.Identity
 	tokens := f.tokens()
 	switch {
-	case tokens.Issuer != "" && len(tokens.Audiences) == 0:
+	case tokens.Issuer != "" && len(tokens.Audiences) == 0 && f.ClientID == "": // a client is its own audience
 		return errors.New("--auth-issuer needs --auth-audience: tokens that the issuer made for others would be taken")
 	case tokens.Issuer != "":
 		i.Tokens = &tokens

@@ -30,7 +30,7 @@ func TestFlagsOfSigningIn(t *testing.T) {
 		"need --oidc-client-id":     {issuer, "--auth-audience=a", "--oidc-scopes=profile"},
 		"is empty":                  {issuer, "--oidc-client-id=parley", "--oidc-client-secret-file=" + none},
 		"no such file or directory": {issuer, "--oidc-client-id=parley", "--oidc-client-secret-file=" + none + "x"},
-		"an audience is missing":    {issuer},
+		"needs --auth-audience":     {issuer},
 	} {
 		_, err := server.ServeOptions(server.Options{}, args...)
 		require.ErrorContains(t, err, says)
