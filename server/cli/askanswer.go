@@ -10,9 +10,6 @@ import (
 // ask has a person answer: a form's decision and then its fields, or the parts of what a schema describes. What was
 // given is the default when it is asked again.
 func (q *question) ask(ctx context.Context, a *asker) (map[string]any, error) {
-	if err := a.say("/exit leaves it open. Elsewhere, or by a program, it is answered by\n  " + q.elsewhere() + "\n"); err != nil {
-		return nil, err
-	}
 	body := map[string]any{"suspend_generation": q.r.Generation}
 	decision := ""
 	if q.form {

@@ -96,6 +96,11 @@ func (s *session) settleReview(ctx context.Context, r *review) error {
 		return err
 	}
 	q := questionOf(r)
+	if q != nil {
+		if err := s.say(q.hint()); err != nil {
+			return err
+		}
+	}
 	for {
 		body, err := askReview(ctx, s.ask, r, q)
 		if err != nil {

@@ -117,6 +117,11 @@ func (q *question) elsewhere() string {
 	return "parley reviews decide " + q.r.ID + " --answer " + quoted(oneLine(string(q.sample())))
 }
 
+// hint says how not to answer here.
+func (q *question) hint() string {
+	return "/exit leaves it open. Elsewhere, or by a program, it is answered by\n  " + q.elsewhere() + "\n"
+}
+
 // expected says what is to be given.
 func (q *question) expected() string {
 	var b strings.Builder

@@ -52,7 +52,6 @@ func TestATerminalAsksForTheFieldsOfAForm(t *testing.T) {
 		string(body["answer"].(json.RawMessage)))
 	require.Equal(t, []any{"fine with me", int64(3)}, []any{body["notes"], body["suspend_generation"]})
 	for _, said := range []string{
-		`parley reviews decide r1 --answer '{"approved":true,"values":{"amount":240,"reason":"late"}}'`, "/exit leaves it open",
 		"1) approve (Pay)", "Amount (amount in EUR, from 0.01 to 1000, required): [default: 240] ", "Please give a number, such as", "maximum",
 		"Reason (required)", "2) Bad", "Please give a number from 1 to 2.", "Tell the customer (yes or no, optional): [default: yes] ", "Please give yes or no.",
 		"For the records", "Note (text, up to 5 characters, optional): ", "maxLength", "Day (date, YYYY-MM-DD, optional): ", "does not match pattern",
@@ -134,7 +133,9 @@ func TestAReviewSaysWhatItExpects(t *testing.T) {
 	text := r.decisions()
 	require.Contains(t, text, "Allowed decisions: approve, reject\nApproving it takes:\n  amount: amount in EUR, from 0.01 to 1000, required, default 240\n")
 	require.Contains(t, text, "  reason: one of late (Late), bad (Bad), required\n")
-	require.Contains(t, text, "parley reviews decide r1 --answer '{")
+	const elsewhere = `parley reviews decide r1 --answer '{"approved":true,"values":{"amount":240,"reason":"late"}}'`
+	require.Contains(t, text, elsewhere)
+	require.Contains(t, questionOf(r).hint(), elsewhere)
 	plain := &review{ID: "r", Kind: kindPlain, Schema: json.RawMessage(`{"type":"object","required":["approved"],"properties":{"approved":{"type":"boolean"}}}`)}
 	require.Contains(t, plain.decisions(), "Expected:\n  approved: yes or no, required\n")
 	require.Contains(t, plain.decisions(), `--answer '{"approved":true}'`)

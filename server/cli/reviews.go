@@ -291,6 +291,9 @@ func (cmd *decideReview) Run(s *Streams) error {
 		if err := (output{}).print(s, r); err != nil {
 			return err
 		}
+		if _, err := io.WriteString(s.Out, "/exit leaves it open.\n"); err != nil {
+			return err
+		}
 		body, err = askReview(ctx, newAsker(s), r, questionOf(r))
 		if errors.Is(err, errNoMore) || errors.Is(err, context.Canceled) {
 			return &ExitError{ExitSuspended, stillWaits([]string{r.ID}, "")}

@@ -49,12 +49,19 @@ func suspends(t *testing.T, r *review) *httptest.Server {
 		}
 		return `[{"assistant_id":"a","graph_id":"asks"},{"assistant_id":"b","graph_id":"also"},{"assistant_id":"c","graph_id":"asks"}]`
 	})
-	reply("POST "+project+"/workspaces/default/invokeStream", func(req *http.Request) string {
-		if req.Header.Get("Last-Event-ID") != "" {
-			return "id: 2\ndata: {\"chunk_type\":\"text\",\"content\":\"done\",\"execution_id\":\"e1\"}\n\n" +
-				"id: 3\ndata: {\"chunk_type\":\"completed\",\"execution_id\":\"e1\"}\n\n"
+	mux.HandleFunc("POST "+project+"/workspaces/default/invokeStream", func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		switch {
+		case strings.Contains(string(body), `"work"`): // until the client goes
+			_, _ = io.WriteString(w, "id: 1\ndata: {\"chunk_type\":\"text\",\"content\":\"thinking\",\"execution_id\":\"e1\"}\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-req.Context().Done()
+		case req.Header.Get("Last-Event-ID") != "":
+			_, _ = io.WriteString(w, "id: 2\ndata: {\"chunk_type\":\"text\",\"content\":\"done\",\"execution_id\":\"e1\"}\n\n"+
+				"id: 3\ndata: {\"chunk_type\":\"completed\",\"execution_id\":\"e1\"}\n\n")
+		default:
+			_, _ = io.WriteString(w, "id: 1\ndata: {\"chunk_type\":\"suspended\",\"execution_id\":\"e1\"}\n\n")
 		}
-		return "id: 1\ndata: {\"chunk_type\":\"suspended\",\"execution_id\":\"e1\"}\n\n"
 	})
 	reply("GET "+project+"/executions/e1", func(*http.Request) string { return now() })
 	reply("GET "+project+"/reviews/r1", func(*http.Request) string { return wire })
@@ -103,6 +110,28 @@ func TestWhoeverLeavesAnOpenQuestionIsToldThatItWaits(t *testing.T) {
 	require.Contains(t, shown, "Execution resumed.\ndone\n")
 }
 
+func TestAChatTakesUpWhatSomebodyElseHasLeftOpen(t *testing.T) {
+	t.Parallel()
+	behind := suspends(t, refundCard(t)).Config.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		switch {
+		case strings.HasSuffix(req.URL.Path, "/invokeStream") && req.Header.Get("Last-Event-ID") == "":
+			w.WriteHeader(http.StatusConflict)
+			_, _ = io.WriteString(w, `{"error":409,"errorCode":"SESSION_SUSPENDED","detail":"The session waits.","review_ids":["r1"]}`)
+		case strings.HasSuffix(req.URL.Path, "/executions"):
+			_, _ = io.WriteString(w, `{"executions":[{"execution_id":"e1","status":"suspended","review_ids":["r1"]}]}`)
+		default:
+			behind.ServeHTTP(w, req)
+		}
+	}))
+	defer server.Close()
+	shown, err := talk(server, Invoke{Agent: "asks"}, "go", "2", "no", "/exit")
+	require.NoError(t, err, shown)
+	require.Contains(t, shown, "The session waits.\n--- Execution suspended")
+	require.Contains(t, shown, "/exit leaves it open. Elsewhere")
+	require.Contains(t, shown, "Execution resumed.\n")
+}
+
 func TestAnUnknownAgentIsSaidBeforeTheGreeting(t *testing.T) {
 	t.Parallel()
 	server := suspends(t, refundCard(t))
@@ -146,6 +175,7 @@ func TestASignalEndsAPromptAtOnce(t *testing.T) {
 		"SIGINT at a question":  {"go\r", "Select [1-2]: ", syscall.SIGINT, ExitSuspended},
 		"SIGTERM in a chat":     {"", "> ", syscall.SIGTERM, 128 + 15},
 		"SIGINT in a chat":      {"", "> ", syscall.SIGINT, 128 + 2},
+		"SIGTERM at work":       {"work\r", "thinking", syscall.SIGTERM, 128 + 15},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,7 +209,10 @@ func TestASignalEndsAPromptAtOnce(t *testing.T) {
 			_ = cmd.Wait() // its code is looked at
 			require.Equal(t, c.code, cmd.ProcessState.ExitCode(), screen.String())
 			if c.code == ExitSuspended {
-				require.Contains(t, strings.ReplaceAll(screen.String(), "\r\n", ""), "the review still waits")
+				require.Contains(t, screen.String(), "the review still waits")
+			}
+			if c.prompt == "thinking" {
+				require.Contains(t, screen.String(), "the execution goes on in the session ")
 			}
 		})
 	}
