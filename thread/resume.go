@@ -63,6 +63,9 @@ func (s *Service) resumeAdmission(ctx context.Context, d *draft, head *agent.Tup
 	}
 	if head != nil {
 		a.Resume.ExpectHead = head.Checkpoint.ID
+		if i := slices.IndexFunc(head.Tasks, func(t agent.TaskRecord) bool { return t.TaskID == agent.NullTask }); i >= 0 {
+			a.Resume.Merged = &head.Tasks[i]
+		}
 	}
 	return a
 }

@@ -43,6 +43,9 @@ type ResumeAdmission struct {
 	Answers          []agent.Answer
 	// Writes is the command's record (update, goto) on the head; nil for none.
 	Writes *agent.TaskRecord
+	// Merged is the record in whose place Writes comes, as it was read; nil for none. ErrConflict when there is
+	// another one: Writes would undo what came with another answer.
+	Merged *agent.TaskRecord
 	// Fingerprint identifies equal answers by the same principal (decisions 8, "Repeat").
 	Fingerprint string
 	// Outcomes say, for each of Answers in their order, what was decided, and the audit entry of it. Without them,

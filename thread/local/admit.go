@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -278,7 +279,35 @@ func (ad *admission) checkResume() (list []question, repeat bool, err error) {
 	if re.ExpectGeneration != 0 && re.ExpectGeneration != ad.head.generation {
 		return nil, false, fmt.Errorf("generation is %d, not %d: %w", ad.head.generation, re.ExpectGeneration, thread.ErrConflict)
 	}
+	if err := ad.checkMerged(); err != nil {
+		return nil, false, err
+	}
 	return list, false, ad.checkReviews(list)
+}
+
+// checkMerged refuses writes that would undo those which came with another answer.
+func (ad *admission) checkMerged() error {
+	re := ad.a.Resume
+	if re.Writes == nil {
+		return nil
+	}
+	records, err := tasksOf(ad.t.conn, ad.head.k, re.Writes.NS, re.Writes.CheckpointID)
+	if err != nil {
+		return err
+	}
+	var have, merged []byte
+	for _, rec := range records {
+		if rec.TaskID == re.Writes.TaskID {
+			have = encodeTask(rec)
+		}
+	}
+	if re.Merged != nil {
+		merged = encodeTask(*re.Merged)
+	}
+	if !bytes.Equal(have, merged) {
+		return fmt.Errorf("another answer came with writes on checkpoint %s: %w", re.Writes.CheckpointID, thread.ErrConflict)
+	}
+	return nil
 }
 
 // dropping is the id of the running run, if it answers nothing: it drops what others

@@ -255,6 +255,11 @@ func (ad *admission) resumeArgs(ctx context.Context) ([]any, error) {
 	} else {
 		args = append(args, taskArgs([]agent.TaskRecord{*re.Writes})...)
 	}
+	merged := []byte{}
+	if re.Merged != nil {
+		merged = encodeTask(*re.Merged)
+	}
+	args = append(args, merged)
 	outcomes, err := outcomeArgs(ctx, ad.a, ad.reviews)
 	return append(args, outcomes...), err
 }

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,6 +41,37 @@ var resumeCases = []testCase{
 		require.Len(e, tuple.Tasks, 2)
 		require.Contains(e, tuple.Tasks, writes)
 		require.Equal(e, got, tuple.Answers[ids[0]])
+	}},
+	{"writes that come with an answer don't undo those of another one", func(e *env) {
+		w := e.started()
+		id := w.run.ThreadID
+		head, ids := w.suspend(3)
+		write := func(i int, merged *agent.TaskRecord, values ...string) (agent.TaskRecord, error) {
+			rec := agent.TaskRecord{CheckpointID: head, TaskID: agent.NullTask, Status: agent.TaskDone}
+			for _, v := range values {
+				rec.Writes = append(rec.Writes, agent.Write{Channel: "x", Value: raw("%s", v)})
+			}
+			_, err := e.AdmitRun(e.ctx, newAdmission(id, strategy("enqueue"), resume(fmt.Sprint("f", i), answer(ids[i], "1")), func(ad *thread.Admission) {
+				ad.Resume.ExpectHead, ad.Resume.Writes, ad.Resume.Merged = head, &rec, merged
+			}))
+			return rec, err
+		}
+		_, err := write(0, nil, "1")
+		require.NoError(e, err)
+		_, err = write(1, nil, "2") // both had read the checkpoint before either was stored
+		require.ErrorIs(e, err, thread.ErrConflict)
+		stored := func() *agent.TaskRecord {
+			tuple, err := e.Checkpoint(e.ctx, id, "", "")
+			require.NoError(e, err)
+			i := slices.IndexFunc(tuple.Tasks, func(t agent.TaskRecord) bool { return t.TaskID == agent.NullTask })
+			require.GreaterOrEqual(e, i, 0)
+			return &tuple.Tasks[i]
+		}
+		both, err := write(1, stored(), "1", "2")
+		require.NoError(e, err)
+		require.Equal(e, both, *stored())
+		_, err = write(2, stored(), "1", "2", "3")
+		require.NoError(e, err)
 	}},
 	{"an equal answer again is the first run again, also after its end", func(e *env) {
 		w := e.started()

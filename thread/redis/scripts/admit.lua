@@ -37,7 +37,7 @@ if flag() then
   for i = 1, number() do
     resume.answers[i] = { id = text(), value = text(), by = text(), at = number(), run = text() }
   end
-  resume.writes = take_tasks()
+  resume.writes, resume.merged = take_tasks(), text()
   resume.expired, resume.claims, resume.outcomes = flag(), flag(), {}
   for i = 1, number() do
     resume.outcomes[text()] = { version = number(), status = text(), decision = text(), notes = text(), by = text(), run = text(), runpart = text(),
@@ -114,6 +114,11 @@ if resume then
   end
   if resume.gen ~= 0 and resume.gen ~= gen then
     return { 'CONFLICT', 'generation is ' .. int(gen) .. ', not ' .. int(resume.gen) }
+  end
+  for i, t in ipairs(resume.writes) do
+    if (exists and redis.call('HGET', TASKS, record(t.checkpoint, t.id)) or '') ~= resume.merged then
+      return { 'CONFLICT', 'another answer came with writes on checkpoint ' .. t.checkpoint }
+    end
   end
   for i, a in ipairs(resume.answers) do
     local r = exists and reviews.of(h, a.id)
