@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accessible, answered, button, chat, composer, messages, newTab, openReview, ask, project, question, request, reviewOf, sameWindow, say, word } from "./app.mjs";
+import { ownServer } from "./durable.mjs";
 import { signedIn, withPeople } from "./people.mjs";
 
 /** The line of a tool call among the messages. */
@@ -212,6 +213,59 @@ test("a question of the agent's own is answered by a form of its schema", async 
   await card.getByLabel("why").fill("Quick");
   await button(card, "Send the answer").click();
   await messages(tab).getByText("4 stars: Quick").waitFor();
+});
+
+test("an answer that doesn't get through is told of once, leaves no card, and the same one is sent again", async (t) => {
+  const tab = await chat(t, "human_in_the_loop");
+  const mine = word();
+  await say(tab, `Delete record ${mine} and transfer 5 EUR to ${mine}`);
+  const card = question(tab);
+  await card.waitFor();
+  const thread = new URL(tab.url()).pathname.split("/").at(-1);
+  const review = await reviewOf(thread);
+  await tab.route("**/commands", (route) => route.abort());
+  await button(card, "Approve all").click();
+  await button(card, "Send 2 decisions").click();
+  await button(card, "Sending…").waitFor();
+  assert.equal(await answered(tab).count(), 0, "nothing is decided while it is on its way");
+  const failed = tab.getByRole("alert");
+  await failed.filter({ hasText: "The answer did not get through" }).waitFor({ timeout: 120_000 }); // the hook tries for a while
+  assert.equal(await failed.count(), 1, "told once");
+  assert.equal(await answered(tab).count(), 0, "nothing is decided");
+  assert.equal(await tab.getByText("The run failed").count(), 0, "no run has");
+  await card.getByText("2 of 2 decided").waitFor();
+  await accessible(tab);
+  await tab.unroute("**/commands");
+  assert.equal(await answered(tab).count(), 0);
+  await button(card, "Send 2 decisions").click();
+  await messages(tab).getByText(`5.00 EUR transferred to ${mine}`).waitFor();
+  await card.waitFor({ state: "detached" });
+  assert.equal(await answered(tab).count(), 1);
+  assert.equal((await project(`/reviews/${review.review_id}`)).status, "decided", "the same review");
+});
+
+test("an answer to a server that is away is sent again when it is back, to the same question", async (t) => {
+  const own = await ownServer(t);
+  const tab = await newTab(t);
+  await tab.goto(`${own.url}/app/chat?agent=human_in_the_loop`);
+  await say(tab, "Delete record A-17");
+  const card = question(tab);
+  await card.waitFor();
+  await own.stop("SIGKILL");
+  await button(card, "Reject").click();
+  await card.getByLabel("Reason (optional)").fill("It is still needed");
+  await button(card, "Reject").click();
+  await card.getByRole("alert").filter({ hasText: "The answer did not get through" }).waitFor({ timeout: 120_000 }); // the hook may try for a while
+  assert.equal(await tab.getByRole("alert").count(), 1, "told once");
+  assert.equal(await answered(tab).count(), 0, "nothing is decided");
+  await own.begin();
+  await tab.getByText("Connected again").waitFor();
+  assert.equal(await answered(tab).count(), 0, "nothing is decided");
+  assert.equal(await tab.getByText("The run failed").count(), 0, "no run has");
+  assert.equal(await card.getByLabel("Reason (optional)").inputValue(), "It is still needed", "what was typed stays");
+  await button(card, "Reject").click();
+  await answered(tab).getByText("It is still needed").waitFor();
+  await card.waitFor({ state: "detached" });
 });
 
 test("two tabs: one answers, the other's question becomes the same card, without a reload", async (t) => {

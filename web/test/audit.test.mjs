@@ -52,6 +52,20 @@ test("a filtered log says by what, how many there are, and leads back to everyth
   assert.ok(!tab.url().includes("?"));
 });
 
+test("why something was refused or ended is told in words", async (t) => {
+  const thread = await ask("human_in_the_loop", `Delete record ${word()}`);
+  const { review_id: id } = await reviewOf(thread);
+  await project(`/reviews/${id}/decide`, { answer: { decisions: [{ type: "approve" }, { type: "approve" }] } });
+  await fetch(`${server}/threads/${thread}/runs/wait`, {
+    method: "POST", headers: { "content-type": "application/json" },
+    body: JSON.stringify({ assistant_id: "human_in_the_loop", input: { messages: [{ type: "human", content: "Leave it" }] } }),
+  });
+  const tab = await newTab(t);
+  await tab.goto(`${server}/app/audit?review_id=${id}`);
+  await tab.getByRole("row", { name: /Attempt refused/ }).getByText("The answer doesn't fit the question").waitFor();
+  await tab.getByRole("row", { name: /Review superseded/ }).getByText("New input came instead of an answer").waitFor();
+});
+
 test("the chain is verified, and the log exported for those who verify it themselves", async (t) => {
   const review = await decided(word());
   const tab = await newTab(t);

@@ -35,6 +35,13 @@ test("an agent is picked, and says what one may ask it", async (t) => {
   assert.equal(await tab.getByRole("combobox", { name: "Agent" }).locator("option:checked").innerText(), "echo", "the agent of last time");
 });
 
+test("who is new here meets the agent that asks before it acts", async (t) => {
+  const tab = await newTab(t);
+  await tab.goto(`${server}/app/chat`);
+  await composer(tab).waitFor();
+  assert.equal(await tab.getByRole("combobox", { name: "Agent" }).locator("option:checked").innerText(), "human in the loop");
+});
+
 test("conversations are found by what they need, renamed and deleted", async (t) => {
   const tab = await chat(t, "approval");
   const mine = word();
@@ -44,6 +51,8 @@ test("conversations are found by what they need, renamed and deleted", async (t)
   await list.getByRole("searchbox").fill(mine);
   const item = list.getByRole("listitem").filter({ hasText: mine });
   await item.getByText("Needs an answer").waitFor();
+  const cut = (locator) => locator.evaluate((element) => element.scrollWidth > element.clientWidth);
+  assert.equal(await cut(item.getByText("approval", { exact: true })), false, "the agent's name is there in full");
   await list.getByRole("combobox", { name: "Status" }).selectOption("Failed");
   await item.waitFor({ state: "detached" });
   await list.getByRole("combobox", { name: "Status" }).selectOption("Needs an answer");

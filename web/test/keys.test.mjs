@@ -93,6 +93,8 @@ test("roles are chosen one by one: a reviewer of a tool alone reads and starts n
   await button(form, "Add a scope").click();
   await form.getByRole("listitem", { name: "Scope 2" }).getByRole("combobox", { name: "Agent" }).selectOption("claims");
   for (const name of ["reviewer:human_in_the_loop/transfer_money", "reviewer:claims"]) await form.getByText(name, { exact: true }).waitFor();
+  await form.getByLabel("Teams").fill("finance, night shift");
+  for (const name of ["team:finance", "team:night shift"]) await form.getByText(name, { exact: true }).waitFor();
   await form.getByLabel("Expires").selectOption("On a date…");
   await button(form, "Create a key").click();
   await form.getByText("Choose a day that isn't over.").waitFor();
@@ -104,6 +106,7 @@ test("roles are chosen one by one: a reviewer of a tool alone reads and starts n
   const row = tab.getByRole("row", { name: /Grace/ });
   await row.getByText("reviewer:human_in_the_loop/transfer_money").waitFor();
   await row.getByText("reviewer:claims").waitFor();
+  await row.getByText("team:finance").waitFor();
   await row.getByText(/2031/).waitFor();
 
   const asked = async (text, key = owner) => {

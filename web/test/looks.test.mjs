@@ -76,6 +76,17 @@ test("on a phone everything is in reach, in Chinese and in the dark", async (t) 
   await tab.getByRole("dialog", { name: "会话" }).getByRole("link", { name: /Refund order 4711/ }).first().waitFor();
 });
 
+test("on a phone every filter is on the screen", async (t) => {
+  const tab = await newTab(t, { phone: true });
+  for (const [path, last] of [["/reviews", "Assigned to"], ["/app/audit", "Until"]]) {
+    await tab.goto(server + path);
+    await tab.getByLabel(last, { exact: true }).waitFor();
+    const outside = await tab.locator("header").locator("input, select").evaluateAll((all) => all.filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.ariaLabel ?? e.id));
+    assert.deepEqual(outside, [], path);
+    await narrow(tab);
+  }
+});
+
 test("no text of the pages is left in English for those who read Chinese", async (t) => {
   const tab = await newTab(t, { locale: "zh-CN" });
   for (const [path, title] of [["/reviews", "待审批"], ["/reviews?status=decided", "已决定的审批"], ["/app/executions", "执行"], ["/app/audit", "审计日志"], ["/app/access", "密钥与角色"]]) {

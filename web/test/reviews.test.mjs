@@ -104,6 +104,18 @@ test("the list tells what is asked, by whom, how long it waits and until when, a
   assert.equal((await reviewOf(dated)).status, "pending");
 });
 
+test("a question of the agent's own is listed by its title, without keys that it doesn't have", async (t) => {
+  const thread = await ask("payout", "Go on");
+  const { review_id: id } = await reviewOf(thread);
+  const tab = await newTab(t);
+  await tab.goto(`${server}/reviews?agent=payout`);
+  await tab.getByRole("link", { name: "Pay this refund?" }).first().waitFor();
+  await request(tab).getByText("“A-17”").waitFor();
+  await tab.getByText("j / k move, Enter opens", { exact: true }).waitFor();
+  assert.equal(await tab.getByText("a approves").count(), 0);
+  await project(`/reviews/${id}/decide`, { answer: true });
+});
+
 test("the list is called by what it shows, and ended reviews say how they ended", async (t) => {
   const mine = word();
   const thread = await ask("human_in_the_loop", `Delete record ${mine}`);

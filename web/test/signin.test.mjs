@@ -35,6 +35,15 @@ test("somebody signs in with the provider, is where they wanted to be, and signs
   await tab.getByPlaceholder("Enter any login").waitFor(); // it asks again who one is
 });
 
+test("an owner whom the provider knows is told that there are no keys, and nothing that isn't so", { skip: missing }, async (t) => {
+  const { url } = await withProvider(t, "public");
+  const tab = await newTab(t);
+  await tab.goto(`${url}/app/access`);
+  await link(tab).click();
+  await signInThere(tab, "ada+owner");
+  await tab.getByText("There are no keys.", { exact: true }).waitFor();
+});
+
 test("who cancels, takes too long or has no role is told so, on the page they wanted", { skip: missing }, async (t) => {
   const { url } = await withProvider(t, "public", ["--auth-default-role", "none"]);
   const tab = await newTab(t);

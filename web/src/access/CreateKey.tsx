@@ -13,7 +13,7 @@ import { useCreateKey } from "./keys";
 import { RoleFields } from "./RoleFields";
 import { nameable, roleNames, type ChosenRoles } from "./roles";
 
-const noRoles: ChosenRoles = { viewer: false, operator: false, reviewer: false, owner: false, scopes: [] };
+const noRoles: ChosenRoles = { viewer: false, operator: false, reviewer: false, owner: false, scopes: [], teams: "" };
 
 /** Makes a key, and shows it this once. */
 export function CreateKey({ close }: { close(): void }) {

@@ -1,4 +1,5 @@
 // The roles of a new key, each explained for itself: none includes another one.
+import { TextField } from "../ui/Field";
 import { useWords } from "../words/words";
 import css from "./CreateKey.module.css";
 import type { ChosenRoles } from "./roles";
@@ -25,7 +26,12 @@ export function RoleFields({ chosen, error, onChange }: Props) {
             <input type="checkbox" checked={chosen[role] || (chosen.owner && role !== "owner")} disabled={chosen.owner && role !== "owner"} onChange={(e) => onChange({ ...chosen, [role]: e.target.checked })} />
             <span><strong>{w.roleNames[role]}</strong> <code>{role}</code><br /><small>{w.explain[role]}</small></span>
           </label>
-          {role === "reviewer" && chosen.reviewer && !chosen.owner ? <ScopeFields scopes={chosen.scopes} onChange={(scopes) => onChange({ ...chosen, scopes })} /> : null}
+          {role === "reviewer" && chosen.reviewer && !chosen.owner ? (
+            <>
+              <ScopeFields scopes={chosen.scopes} onChange={(scopes) => onChange({ ...chosen, scopes })} />
+              <div className={css.teams}><TextField label={w.teams} help={w.teamsHelp} value={chosen.teams} onChange={(teams) => onChange({ ...chosen, teams })} spellCheck={false} autoComplete="off" /></div>
+            </>
+          ) : null}
         </div>
       ))}
       {error ? <p className={css.error} role="alert">{error}</p> : null}

@@ -13,6 +13,8 @@ export interface ChosenRoles {
   owner: boolean;
   /** What the reviewer decides; empty: everything. */
   scopes: Scope[];
+  /** Whose escalated reviews the reviewer decides, too: names, with commas between them. */
+  teams: string;
 }
 
 /** Whether a role can name the scope: there is an agent, without the mark that parts it from the tool. */
@@ -22,7 +24,8 @@ export const nameable = ({ agent }: Scope): boolean => agent.trim() !== "" && !a
 export function roleNames(chosen: ChosenRoles): string[] {
   if (chosen.owner) return ["owner"];
   const reviewer = chosen.scopes.length === 0 ? ["reviewer"] : chosen.scopes.map(scopeName);
-  return [...new Set([...(chosen.viewer ? ["viewer"] : []), ...(chosen.operator ? ["operator"] : []), ...(chosen.reviewer ? reviewer : [])])];
+  return [...new Set([...(chosen.viewer ? ["viewer"] : []), ...(chosen.operator ? ["operator"] : []), ...(chosen.reviewer ? [...reviewer, ...teamNames(chosen.teams)] : [])])];
 }
 
+const teamNames = (teams: string) => teams.split(/[,，]/).map((t) => t.trim()).filter((t) => t !== "").map((t) => `team:${t}`);
 const scopeName = ({ agent, tool }: Scope) => `reviewer:${agent.trim()}${tool.trim() ? `/${tool.trim()}` : ""}`;

@@ -37,7 +37,7 @@ export function ActionItem({ action, position, decision, sending, issues, whole,
 
   function decide(next: Decision) {
     onDecide(next);
-    if (next.type !== "edit") setOpen(null);
+    if (position && next.type !== "edit") setOpen(null); // one alone is sent at once: what was typed stays until it was taken
   }
   const settled = decision !== undefined && open === null;
   const controls = useRef<HTMLDivElement>(null);

@@ -1,13 +1,13 @@
 // Consent to tool calls: each action is decided on its own, all decisions are sent together.
 import { useState } from "react";
 import { Button } from "../ui/Button";
-import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { ActionItem } from "./ActionItem";
 import css from "./cards.module.css";
 import { answerOf, runsIt, type Decision } from "./decisions";
 import type { Question } from "./question";
 import { issuesBelow } from "./refusal";
+import { Refused } from "./Refused";
 import type { AnswerProps } from "./useAnswer";
 
 interface Props extends AnswerProps {
@@ -40,7 +40,7 @@ export function ActionsCard({ question, sending, barred, refusal, send }: Props)
             onWhole={(now) => setWhole((all) => all.map((old, k) => (k === i ? now : old)))} onDecide={(d) => decide(i, d)} />
         ))}
       </ol>
-      {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
+      <Refused refusal={refusal} />
       {alone ? null : (
         <footer className={css.foot}>
           <span className={css.count}>{words.approval.decided(decided.length, actions.length)}</span>

@@ -4,7 +4,6 @@ import { useState, type FormEvent } from "react";
 import { isObject, type Json, type JsonObject } from "../schemaform/schema";
 import { Button } from "../ui/Button";
 import { TextArea } from "../ui/Field";
-import { Notice } from "../ui/Notice";
 import { useLocale, useWords } from "../words/words";
 import { spelt } from "./Arguments";
 import css from "./cards.module.css";
@@ -12,6 +11,7 @@ import { FormControl } from "./FormControl";
 import { fieldErrors, initialValues } from "./formValues";
 import type { Question } from "./question";
 import { issuesBelow } from "./refusal";
+import { Refused } from "./Refused";
 import type { AnswerProps } from "./useAnswer";
 import { WholeArguments } from "./WholeArguments";
 
@@ -51,7 +51,7 @@ export function FormCard({ question: { form }, sending, refusal, send, notes }: 
       </div>
       {declining ? <TextArea label={words.approval.rejectReason} value={message} onChange={setMessage} autoFocus /> : null}
       {notes}
-      {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
+      <Refused refusal={refusal} />
       <div className={css.buttons}>
         {form.allowed.includes("approve") && !declining ? (
           <Button kind="good" type="submit" disabled={sending || !whole}>{form.approveLabel ?? words.approval.approve}</Button>

@@ -3,10 +3,10 @@ import { useState } from "react";
 import type { Json } from "../schemaform/schema";
 import { Button } from "../ui/Button";
 import { TextArea } from "../ui/Field";
-import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import css from "./cards.module.css";
 import type { Question } from "./question";
+import { Refused } from "./Refused";
 import { typedValue } from "./typedValue";
 import type { AnswerProps } from "./useAnswer";
 
@@ -25,7 +25,7 @@ export function OutcomeCard({ question, sending, refusal, send, notes }: Props) 
       <p><small>{words.approval.idempotencyKey}: <code>{question.idempotencyKey}</code></small></p>
       {asking ? <TextArea label={`${words.chat.result} (${words.approval.valueHint})`} value={result} onChange={setResult} /> : null}
       {notes}
-      {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
+      <Refused refusal={refusal} />
       <div className={css.buttons}>
         <Button disabled={sending} onClick={() => send({ type: "retry" })}>{words.approval.outcome.retry}</Button>
         <Button kind={asking ? "good" : "plain"} disabled={sending} onClick={() => (asking ? send(done()) : setAsking(true))}>{words.approval.outcome.done}</Button>

@@ -5,12 +5,12 @@ import { initial, typeOf, type Json, type Schema } from "../schemaform/schema";
 import { validate } from "../schemaform/validate";
 import { Button } from "../ui/Button";
 import { TextArea } from "../ui/Field";
-import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { Arguments } from "./Arguments";
 import css from "./cards.module.css";
 import type { Question } from "./question";
 import { issuesBelow } from "./refusal";
+import { Refused } from "./Refused";
 import { typedValue } from "./typedValue";
 import type { AnswerProps } from "./useAnswer";
 
@@ -40,7 +40,7 @@ export function PlainCard({ question, schema, sending, refusal, send, notes }: P
         <TextArea label={words.approval.value} help={words.approval.valueHint} value={text} onChange={setText} error={tried && text.trim() === "" ? words.form.missing : undefined} />
       )}
       {notes}
-      {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
+      <Refused refusal={refusal} />
       <div className={css.buttons}><Button kind="primary" type="submit" disabled={sending}>{words.approval.respondSend}</Button></div>
     </form>
   );

@@ -43,6 +43,7 @@ export function QuestionCard({ value, schema, path, since, expires, barred, deli
         <h3 className={css.title}><Hand size={17} aria-hidden /> {title}</h3>
         <p className={css.meta}>
           {path ? <span>{words.approval.partOf(path)}</span> : null}
+          {sending ? <span role="status">{words.approval.sending}</span> : null}
           <Waiting since={since} expires={expires} />
         </p>
       </header>

@@ -2,11 +2,11 @@
 import { useState } from "react";
 import { Button, type ButtonKind } from "../ui/Button";
 import { TextArea, TextField } from "../ui/Field";
-import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { spelt } from "./Arguments";
 import css from "./cards.module.css";
 import type { Question } from "./question";
+import { Refused } from "./Refused";
 import type { AnswerProps } from "./useAnswer";
 import { WholeArguments } from "./WholeArguments";
 
@@ -27,7 +27,7 @@ export function ReviewCard({ question: { reason, context, decisions }, sending, 
       {Object.keys(context).length > 0 ? <WholeArguments value={context} label={words.approval.context} onWhole={setWhole} /> : null}
       <TextArea label={words.approval.message} value={notes} onChange={setNotes} />
       {decisions.length === 0 ? <TextField label={words.approval.value} value={own} onChange={setOwn} /> : null}
-      {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
+      <Refused refusal={refusal} />
       <div className={css.buttons}>
         {decisions.map((d, i) => (
           <Button key={d} kind={kind(d, i)} disabled={sending || (!whole && !isRefusal(d))} onClick={() => decide(d)}>{shownDecision(d, words.approval)}</Button>

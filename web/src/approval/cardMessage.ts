@@ -15,10 +15,12 @@ export interface ResolvedRecord {
 
 const field = "parley_card";
 
+export const cardId = (interruptId: string) => `card-${interruptId}`;
+
 /** The message to push with an answer; its id makes a repeat replace it. */
 export function cardMessage(interruptId: string, question: Json, answer: Json, words: Words) {
   const record: ResolvedRecord = { interrupt_id: interruptId, question, answer };
-  return { type: "ai", id: `card-${interruptId}`, content: summary(question, answer, words), response_metadata: { [field]: record } };
+  return { type: "ai", id: cardId(interruptId), content: summary(question, answer, words), response_metadata: { [field]: record } };
 }
 
 /** The record in a message's metadata, if the message is a card. */

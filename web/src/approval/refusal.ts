@@ -8,6 +8,8 @@ export interface Refusal {
   message: string;
   /** What is wrong with which part of the answer, by JSON Pointer. */
   issues: { path: string; message: string }[];
+  /** The server said nothing about it: it may not have arrived. */
+  lost?: boolean;
   /** Why the question is no longer open, if it isn't: somebody answered it, its deadline passed, or the conversation went on. */
   gone?: Gone;
   /** Who answered it, and what they chose, where the server says so. */
@@ -20,9 +22,17 @@ export function refusalOf(error: unknown): Refusal {
   const listed = isObject(body) && Array.isArray(body["issues"]) ? body["issues"] : [];
   const issues = listed.filter(isObject).map((i) => ({ path: String(i["path"] ?? ""), message: String(i["message"] ?? "") }));
   issues.push(...badFields(body));
+  const lost = silent(error);
   const gone = goneOf((error as { code?: unknown })?.code, isObject(body) ? body : {});
   const faster = isObject(body) && isObject(body["decided"]) ? { by: textOr(body["by"]), decision: textOr(body["decision"]) } : undefined;
-  return { message: issues.length > 0 ? message.replace(/: .*$/s, "") : message, issues, ...(gone ? { gone } : {}), ...(faster ? { faster } : {}) };
+  return { message: issues.length > 0 ? message.replace(/: .*$/s, "") : message, issues, ...(lost ? { lost } : {}), ...(gone ? { gone } : {}), ...(faster ? { faster } : {}) };
+}
+
+/** Whether nobody answered; a proxy's word for that is no answer. */
+function silent(error: unknown): boolean {
+  const { status, code, response } = (error ?? {}) as { status?: unknown; code?: unknown; response?: unknown };
+  if (typeof status === "number") return status === 0 || status >= 502;
+  return code === undefined && response === undefined;
 }
 
 /** The same from a command's error; a run that waits for nothing has the code of any wrong answer. */

@@ -10,6 +10,7 @@ export function About({ entry }: { entry: Entry }) {
   const words = useWords();
   const w = words.audit;
   const { body } = entry;
+  const causes: Record<string, string> = w.causes;
   const tools = toolsOf(entry);
   const key = keyOf(entry);
   const decided = verdicts(entry.decision, tools, words);
@@ -26,7 +27,7 @@ export function About({ entry }: { entry: Entry }) {
         </ul>
       ) : null}
       {body.notes ? <small className={css.remark}>“{body.notes}”</small> : null}
-      {body.cause ? <small className={css.remark}>{body.cause}</small> : null}
+      {body.cause ? <small className={css.remark}>{causes[body.cause] ?? body.cause}</small> : null}
     </>
   );
 }

@@ -15,6 +15,8 @@ const Panel = lazy(() => import("../ui/Panel").then((m) => ({ default: m.Panel }
 
 const route = getRouteApi("/app/chat/{-$threadId}");
 const favourite = "parley-agent";
+/** The demo agent that shows what a first look is for: it asks before it acts. */
+const first = "human_in_the_loop";
 
 export function ChatPage() {
   const words = useWords();
@@ -37,7 +39,7 @@ export function ChatPage() {
 
   const list = agents.data ?? [];
   const named = (id: string | undefined) => list.find((a) => a.assistant_id === id || a.graph_id === id);
-  const chosen = named(wanted) ?? named(localStorage.getItem(favourite) ?? undefined) ?? list[0];
+  const chosen = named(wanted) ?? named(localStorage.getItem(favourite) ?? undefined) ?? named(first) ?? list[0];
   const owner = named(thread.data?.metadata.assistant_id) ?? named(thread.data?.metadata.graph_id);
   const agent = own?.agent ?? (threadId === undefined ? chosen : thread.isSuccess ? (owner ?? chosen) : undefined);
   const key = own?.key ?? threadId ?? `new-${fresh.current}-${agent?.assistant_id}`;

@@ -63,7 +63,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
   useWake(stream, stored ? threadId : undefined, changed);
   const branches = useBranches(stream, stored ? threadId : undefined, at, (leaf) => void navigate({ to: ".", search: (old) => ({ ...old, at: leaf }), replace: true }));
   const questions = useOpenQuestions(stream);
-  const answers = useAnswers(stream);
+  const answers = useAnswers(stream, questions);
   const messages = useMemo(() => answers.shown(branches.messages), [answers.shown, branches.messages]);
   const { actions, send, failure, unsent } = useActions(stream, branches, questions);
   const before = useStoredFailure(ran ? undefined : threadId);
@@ -83,7 +83,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
             <>
               {branches.older ? null : <Nested stream={stream} />}
               <Questions stream={stream} questions={open} answers={answers} messages={messages} />
-              <RunState stream={stream} told={answers.error} asking={open.length > 0} failure={failure} before={branches.older ? undefined : before} unsent={unsent} onRetry={() => void branches.submit(null)} />
+              <RunState stream={stream} told={answers.told} asking={open.length > 0} failure={failure} before={branches.older ? undefined : before} unsent={unsent} onRetry={() => void branches.submit(null)} />
             </>
           }
         />

@@ -6,8 +6,8 @@ import type { ChatStream } from "./stream/useChatStream";
 
 interface Props {
   stream: ChatStream;
-  /** An error that is told elsewhere. */
-  told: unknown;
+  /** Whether an error is told elsewhere. */
+  told(error: unknown): boolean;
   asking: boolean;
   /** Why something that the user wanted could not be done. */
   failure: string;
@@ -21,7 +21,7 @@ interface Props {
 /** The last lines of a conversation: it works, or it failed. */
 export function RunState({ stream, told, asking, failure, before, unsent, onRetry }: Props) {
   const words = useWords();
-  const error = stream.error && stream.error !== told ? String((stream.error as { message?: string }).message ?? stream.error) : before;
+  const error = stream.error && !told(stream.error) ? String((stream.error as { message?: string }).message ?? stream.error) : before;
   return (
     <>
       <p className={css.working} role="status">

@@ -3,9 +3,9 @@ import { useState, type FormEvent, type ReactNode } from "react";
 import { answerOf, type Decision } from "../approval/decisions";
 import type { Question } from "../approval/question";
 import { issuesBelow } from "../approval/refusal";
+import { Refused } from "../approval/Refused";
 import type { AnswerProps } from "../approval/useAnswer";
 import { Button } from "../ui/Button";
-import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { ActionDecision } from "./ActionDecision";
 import css from "./ReviewRequest.module.css";
@@ -33,7 +33,7 @@ export function ActionDecisions({ question, notes, sending, refusal, send }: Pro
           onDecide={(decision) => setDecisions((all) => all.map((old, k) => (k === i ? decision : old)))} />
       ))}
       {notes}
-      {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
+      <Refused refusal={refusal} />
       <div><Button kind="primary" type="submit" disabled={sending || !complete}>{sending ? words.approval.sending : words.review.submit}</Button></div>
     </form>
   );

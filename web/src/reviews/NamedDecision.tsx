@@ -1,12 +1,12 @@
 // agent.Review: a decision by name, with notes.
 import { useState, type FormEvent, type ReactNode } from "react";
 import type { Question } from "../approval/question";
+import { Refused } from "../approval/Refused";
 import { isRefusal } from "../approval/ReviewCard";
 import type { AnswerProps } from "../approval/useAnswer";
 import { WholeArguments } from "../approval/WholeArguments";
 import { Button } from "../ui/Button";
 import { TextField } from "../ui/Field";
-import { Notice } from "../ui/Notice";
 import { useWords } from "../words/words";
 import { DecisionList } from "./DecisionList";
 import css from "./ReviewRequest.module.css";
@@ -35,7 +35,7 @@ export function NamedDecision({ question: { context, decisions }, notes, sending
         <DecisionList label={words.review.decision} value={decision} onChange={setDecision} options={decisions.map((d) => ({ value: d, text: d, disabled: !whole && !isRefusal(d) }))} />
       ) : <TextField label={words.review.decision} value={decision ?? ""} onChange={setDecision} />}
       {notes}
-      {refusal ? <Notice kind="bad" alert>{words.approval.refused}: {refusal.message}</Notice> : null}
+      <Refused refusal={refusal} />
       <div><Button kind="primary" type="submit" disabled={sending || blocked || !decision?.trim()}>{sending ? words.approval.sending : words.review.submit}</Button></div>
     </form>
   );

@@ -16,7 +16,7 @@ import { NotifySwitch } from "./NotifySwitch";
 import { ReviewFilters } from "./ReviewFilters";
 import { ReviewRequest } from "./ReviewRequest";
 import { ReviewTable } from "./ReviewTable";
-import { isOpen, useReviews, type ReviewFilter, type ReviewStatus } from "./reviews";
+import { isOpen, useReviews, type Review, type ReviewFilter, type ReviewStatus } from "./reviews";
 import { useListKeys } from "./useListKeys";
 
 const route = getRouteApi("/reviews");
@@ -48,13 +48,16 @@ export function PendingReviews() {
           {reviews.isPending ? <Loading /> : null}
           {reviews.isSuccess && list.length === 0 ? <Empty icon={<Inbox size={40} strokeWidth={1.3} aria-hidden />} title={Object.values(narrower).some(Boolean) ? w.noneFound : w.empties[kind]} /> : null}
           {list.length > 0 ? <ReviewTable reviews={list} chosen={wide ? shown?.review_id : undefined} marked={marked} onMark={setMarked} onChoose={wide ? setChosen : open} onReach={wide ? setChosen : undefined} /> : null}
-          {list.length > 0 && wide ? <p className={css.keys}>{list.some(isOpen) ? w.keys : w.keysEnded}</p> : null}
+          {list.length > 0 && wide ? <p className={css.keys}>{shown && verdictKeys(shown) ? w.keys : w.keysEnded}</p> : null}
         </div>
         {wide && shown ? <div className={css.detail} data-review-detail><ReviewRequest key={shown.review_id} id={shown.review_id} beside /></div> : null}
       </div>
     </Page>
   );
 }
+
+/** Whether a and r choose something: a form and a question of the agent's own have buttons alone. */
+const verdictKeys = (review: Review) => isOpen(review) && review.may_decide && (review.kind === "tool_calls" || review.kind === "review");
 
 /** What the list is called: an address may have another status, or several. */
 const statusShown = (status: string | undefined): ReviewStatus | "open" =>

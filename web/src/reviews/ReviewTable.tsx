@@ -54,13 +54,13 @@ export function ReviewTable({ reviews, chosen, marked, onMark, onChoose, onReach
             <tr key={id} className={css.row} aria-selected={id === chosen} onClick={() => onChoose(id)}>
               <td onClick={(e) => e.stopPropagation()}>
                 {isOpen(review) ? (
-                  <input type="checkbox" aria-label={w.select(reviewTitle(review))} checked={marked.has(id)} onChange={toggle}
+                  <input type="checkbox" aria-label={w.select(reviewTitle(review, words))} checked={marked.has(id)} onChange={toggle}
                     disabled={!review.may_decide || (digest !== undefined && digest !== review.digest)} title={digest !== undefined && digest !== review.digest ? w.bulkHint : undefined} />
                 ) : null}
               </td>
               <td className={`${table.grow} ${css.what}`}>
                 <Link to="/reviews/$reviewId" params={{ reviewId: id }} className={table.link} data-review={id} onFocus={() => onReach?.(id)} onClick={(e) => { if (!e.metaKey && !e.ctrlKey) { e.preventDefault(); onChoose(id); } e.stopPropagation(); }}>
-                  {reviewTitle(review)}
+                  {reviewTitle(review, words)}
                 </Link>
                 <br /><small>{review.message === null ? review.suspend_reason : shortened(review.message, 140)}</small>
               </td>

@@ -69,6 +69,18 @@ func survey() agent.Agent {
 	})
 }
 
+// payout asks by a value of its own shape that has a title.
+func payout() agent.Agent {
+	return asking("payout", func(ctx agent.Context) (string, error) {
+		type payment struct {
+			Title string `json:"title"`
+			Order string `json:"order"`
+		}
+		paid, err := agent.Interrupt[bool](ctx, payment{"Pay this refund?", "A-17"})
+		return fmt.Sprintf("Paid: %t", paid), err
+	})
+}
+
 // asking is an agent that says what came of its question.
 func asking(name string, ask func(agent.Context) (string, error)) agent.Agent {
 	return agent.NewGraph[talk](name).

@@ -15,7 +15,7 @@ import (
 func main() { server.Main(server.Options{Agents: agents()}) }
 
 func agents() []agent.Agent {
-	list := append(demo.Agents(), thinker(), builder(), moody(), courier(), labels(), claims(), survey(), describer())
+	list := append(demo.Agents(), thinker(), builder(), moody(), courier(), labels(), claims(), survey(), payout(), describer())
 	// A team of subagents, and a graph as a node.
 	for _, a := range conformance.ReactSet() {
 		if slices.Contains([]string{"deep_agent", "subgraph_graph"}, a.Name()) {

@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 import { request } from "../../api/request";
-import { cardMessage } from "../../approval/cardMessage";
+import { cardId, cardMessage } from "../../approval/cardMessage";
 import { refusalOf, type Gone } from "../../approval/refusal";
 import { useReviewsChanged } from "../../reviews/reviews";
 import type { Json } from "../../schemaform/schema";
@@ -18,44 +18,63 @@ export interface Answers {
   deliver(question: OpenQuestion, answer: Json): Promise<void>;
   /** By the question's id; one whose answer was refused is open still, and isn't here. */
   sent: ReadonlyMap<string, Sent>;
-  /** What was thrown for the last answer: its card tells it, and no run has failed. */
-  error: unknown;
-  /** The messages with no card of an answer that nobody took; who was faster may have left one in its place. */
+  /** Whether an error was thrown for an answer: its card tells it, and no run has failed. */
+  told(error: unknown): boolean;
+  /**
+   * The messages with no card of a question that is open still, nor of an answer that nobody took; who was faster
+   * may have left one in its place.
+   */
   shown(messages: BaseMessage[]): BaseMessage[];
 }
 
-export function useAnswers(stream: ChatStream): Answers {
+/** questions are the open ones. */
+export function useAnswers(stream: ChatStream, questions: OpenQuestion[]): Answers {
   const words = useWords();
   const changed = useReviewsChanged();
   const [sent, setSent] = useState<ReadonlyMap<string, Sent>>(new Map());
   const [refused, setRefused] = useState<ReadonlySet<string>>(new Set()); // ids of cards
-  const [error, setError] = useState<unknown>(undefined);
+  const [errors, setErrors] = useState<ReadonlySet<unknown>>(new Set());
+  const [sending, setSending] = useState(0);
 
   /** The answer and the card that documents it are one step on the server. */
   async function deliver(question: OpenQuestion, answer: Json) {
     const card = cardMessage(question.id, question.raw ?? (question.value as Json), answer, words);
     setSent((old) => having(old, question.id, "taken"));
     setRefused((old) => new Set([...old].filter((id) => id !== card.id)));
-    setError(undefined);
+    setSending((n) => n + 1);
     try {
       await stream.respond(answer, { interruptId: question.id, update: { messages: [card] } });
     } catch (thrown) {
       setRefused((old) => new Set([...old, card.id]));
-      setError(thrown);
+      setErrors((old) => new Set(old).add(thrown));
       const { gone } = refusalOf(thrown);
       setSent((old) => having(old, question.id, gone));
       if (gone) changed(); // the server's hint may not be here yet
       throw thrown;
+    } finally {
+      setSending((n) => n - 1);
     }
   }
   // @langchain/react 1.1.0 keeps what it showed in advance, also over what the server has under the same id.
   const cards = useCards(stream, [...refused]);
+  const open = questions.map((q) => cardId(q.id)).join();
   const shown = useCallback(
-    (messages: BaseMessage[]) =>
-      refused.size === 0 ? messages : messages.flatMap((m) => (refused.has(m.id ?? "") ? (cards?.has(m.id!) ? [as(m, cards.get(m.id!)!)] : []) : [m])),
-    [refused, cards],
+    (messages: BaseMessage[]) => {
+      const untrue = new Set(open.split(",")); // an answer on its way is no decision yet
+      if (refused.size === 0 && open === "") return messages;
+      return messages.flatMap((m) => {
+        const id = m.id ?? "";
+        if (untrue.has(id)) return [];
+        if (!refused.has(id)) return [m];
+        const stored = cards?.get(id);
+        return stored ? [as(m, stored)] : [];
+      });
+    },
+    [refused, cards, open],
   );
-  return useMemo(() => ({ deliver, sent, error, shown }), [stream, words, sent, error, shown]);
+  // The hook has the error a moment before whoever sent the answer.
+  const told = useCallback((error: unknown) => sending > 0 || errors.has(error), [sending, errors]);
+  return useMemo(() => ({ deliver, sent, told, shown }), [stream, words, sent, told, shown]);
 }
 
 /** The map with an entry, or without. */

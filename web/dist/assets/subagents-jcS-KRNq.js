@@ -1,0 +1,1 @@
+export{u as SubagentDiscoveryHandle}from"./ChatPage-VcnF3PE4.js";
