@@ -223,17 +223,21 @@ test("an answer that doesn't get through is told of once, leaves no card, and th
   await card.waitFor();
   const thread = new URL(tab.url()).pathname.split("/").at(-1);
   const review = await reviewOf(thread);
-  await tab.route("**/commands", (route) => route.abort());
+  let go;
+  const held = new Promise((resolve) => (go = resolve));
+  await tab.route("**/commands", async (route) => (await held, route.abort()));
   await button(card, "Approve all").click();
   await button(card, "Send 2 decisions").click();
   await button(card, "Sending…").waitFor();
   assert.equal(await answered(tab).count(), 0, "nothing is decided while it is on its way");
+  go();
   const failed = tab.getByRole("alert");
   await failed.filter({ hasText: "The answer did not get through" }).waitFor({ timeout: 120_000 }); // the hook tries for a while
   assert.equal(await failed.count(), 1, "told once");
   assert.equal(await answered(tab).count(), 0, "nothing is decided");
   assert.equal(await tab.getByText("The run failed").count(), 0, "no run has");
   await card.getByText("2 of 2 decided").waitFor();
+  await call(tab, "transfer_money").getByText("Waiting for approval").waitFor();
   await accessible(tab);
   await tab.unroute("**/commands");
   assert.equal(await answered(tab).count(), 0);

@@ -65,7 +65,7 @@ export function Conversation({ agent, agents, threadId, onBegan, onAgent, onList
   const questions = useOpenQuestions(stream);
   const answers = useAnswers(stream, questions);
   const messages = useMemo(() => answers.shown(branches.messages), [answers.shown, branches.messages]);
-  const { actions, send, failure, unsent } = useActions(stream, branches, questions);
+  const { actions, send, failure, unsent } = useActions(stream, branches, questions, messages);
   const before = useStoredFailure(ran ? undefined : threadId);
   const open = branches.older ? [] : questions;
   const running = stream.isLoading && open.length === 0; // a thread that waits for an answer is told to be loading

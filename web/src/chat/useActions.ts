@@ -16,11 +16,12 @@ import type { ChatStream } from "./stream/useChatStream";
 
 const none: ReadonlySet<string> = new Set();
 
-export function useActions(stream: ChatStream, branches: Branches, questions: OpenQuestion[]) {
+/** messages are those of the branch as they are shown. */
+export function useActions(stream: ChatStream, branches: Branches, questions: OpenQuestion[], messages: BaseMessage[]) {
   const [failure, setFailure] = useState("");
   const progress = useToolProgress(stream);
   const deciders = useDeciders(stream.threadId, useMemo(() => hasCards(branches.messages), [branches.messages]));
-  const waiting = waitingCalls(questions, branches.messages);
+  const waiting = waitingCalls(questions, messages);
   // Rows render again when what they use changes, not with every token: the newest of all else is read when a button is pressed.
   const latest = useRef({ stream, branches });
   latest.current = { stream, branches };

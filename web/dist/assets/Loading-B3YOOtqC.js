@@ -1,0 +1,1 @@
+import{F as e}from"./index-DU89_6q4.js";import{t}from"./jsx-runtime-C3cWAN_r.js";var n={loading:`_loading_1awyo_1`,appear:`_appear_1awyo_1`},r=t();function i(){return(0,r.jsx)(`p`,{className:n.loading,role:`status`,children:e().app.loading})}export{i as t};

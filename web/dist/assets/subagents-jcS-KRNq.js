@@ -1,1 +1,0 @@
-export{u as SubagentDiscoveryHandle}from"./ChatPage-VcnF3PE4.js";

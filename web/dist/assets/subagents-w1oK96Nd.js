@@ -1,0 +1,1 @@
+export{u as SubagentDiscoveryHandle}from"./ChatPage-ljpNjSu_.js";
