@@ -68,7 +68,7 @@ func TestMistakesOfServeNameTheFlag(t *testing.T) {
 		"--notify mailto:a@b.example needs --smtp-addr and --smtp-from":   {"--notify", "mailto:a@b.example"},
 		"--webhook-allow (Options.WebhookInside)":                         {"--webhook-allow", "10.0.0.0/99"},
 		"no parameter \"prefx\"; of this one there are prefix, pool_size": {"--redis", "redis://127.0.0.1:1?prefx=a:"},
-		"manifest: stat nowhere.yaml: no such file or directory":          {"--config", "nowhere.yaml"},
+		"parley: manifest: nowhere.yaml doesn't exist\n":                  {"--config", "nowhere.yaml"},
 		"--data and --redis exclude each other":                           {"--data", "x", "--redis", "redis://127.0.0.1:1"},
 		"--auth-audience and --auth-jwks need --auth-issuer":              {"--auth-audience", "a"},
 	} {

@@ -97,11 +97,18 @@ func (m *Manifest) inside(path string) string {
 	return filepath.Join(m.Dir, path)
 }
 
+// missingError says that a file isn't there; it is fs.ErrNotExist.
+type missingError struct{ path string }
+
+func (e *missingError) Error() string { return "manifest: " + e.path + " doesn't exist" }
+
+func (e *missingError) Unwrap() error { return fs.ErrNotExist }
+
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("manifest: %w", err)
+		return nil, &missingError{path}
 	case err != nil:
 		return nil, fmt.Errorf("manifest: %w", err)
 	case info.IsDir():
