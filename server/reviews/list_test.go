@@ -69,7 +69,7 @@ func TestAReviewIsCompleteOnTheWire(t *testing.T) {
 		delete(r, "waiting_seconds")
 		delete(listed[0], "waiting_seconds")
 		require.Equal(t, r, listed[0], "the list has the same form")
-		require.Equal(t, "You started the run that asks: somebody else has to decide (the server's option self-approval allows it).",
+		require.Equal(t, "You started the run that asks: somebody else has to decide (the server's flag --self-approval allows it).",
 			w.person("op", auth.RoleOwner).get("/reviews/" + id).ok()["refusal"])
 		require.Equal(t, false, op.get("/reviews/" + id).ok()["may_decide"])
 	})
