@@ -11,7 +11,7 @@ import { start } from "../../server/hooktest/test/server.mjs";
 import { chromium } from "./playwright.mjs";
 
 /** The files that are run on replicas, too, if nothing else is asked for. */
-const shared = ["approval", "audit", "executions", "keys", "presence", "reviews", "signin"];
+const shared = ["together", "reviews", "signin", "audit", "presence"];
 
 /** A test or file that takes longer, in milliseconds, has failed: a hang ends with its name. */
 const longest = 300_000;
@@ -19,7 +19,10 @@ const longest = 300_000;
 const here = new URL(".", import.meta.url).pathname;
 const options = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
-const all = (await readdir(here)).filter((file) => file.endsWith(".test.mjs")).sort();
+// What takes longest begins first, beside all the others.
+const long = ["looks.test.mjs", "chat.test.mjs", "approval.test.mjs", "reviews.test.mjs"];
+const rank = (file) => (long.includes(file) ? long.indexOf(file) : long.length);
+const all = (await readdir(here)).filter((file) => file.endsWith(".test.mjs")).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 const files = all.filter((file) => chosen.length === 0 || chosen.some((name) => file.startsWith(name)));
 
 const browser = await chromium.launchServer({ executablePath: executable, args: flags });
