@@ -126,8 +126,8 @@ test("a run that fails says why, and is tried again", async (t) => {
   const sunny = messages(tab).getByText("It is sunny.");
   // Each of several replicas fails once.
   for (let tries = 0; tries < 3 && (await failed.or(sunny).first().waitFor(), await failed.isVisible()); tries++) {
-    await button(failed, "Try again").click();
-    await failed.waitFor({ state: "detached" });
+    // The next one may fail so soon that its words are never gone.
+    await Promise.all([tab.waitForResponse((response) => response.url().endsWith("/commands")), button(failed, "Try again").click()]);
   }
   await sunny.waitFor();
   assert.equal(await messages(tab).getByText("How is the weather?").count(), 1);
